@@ -1,0 +1,152 @@
+#include "protocol/base/beneath.hpp"
+
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <optional>
+#include <vector>
+
+#include "protocol/base/limits.hpp"
+
+namespace mao::beneath {
+namespace {
+
+// Set once the kernel or a seccomp profile said no; asking again would only cost a system call.
+std::atomic<bool> openat2_missing{false};
+
+Error wrong(ErrorCode code, const std::string& relative, std::string_view why)
+{
+    return Error(code, "path '" + relative + "': " + std::string(why));
+}
+
+std::optional<Error> problem_with(const std::string& relative)
+{
+    if (relative.empty()) return wrong(ErrorCode::invalid_path, relative, "is empty");
+    if (relative.find('\0') != std::string::npos)
+        return Error(ErrorCode::invalid_path, "a path must not contain a NUL character");
+    if (relative.front() == '/') return wrong(ErrorCode::invalid_path, relative, "must be relative here");
+    if (relative.size() > limits::path_bytes_max)
+        return Error(ErrorCode::path_too_long, "the path is longer than 4095 bytes");
+    return std::nullopt;
+}
+
+bool is_missing_call(int error_number) noexcept
+{
+    return error_number == ENOSYS || error_number == EPERM;
+}
+
+Result<std::vector<std::string>> components_of(const std::string& relative)
+{
+    std::vector<std::string> components;
+    for (std::size_t at = 0; at < relative.size();) {
+        const std::size_t end = std::min(relative.find('/', at), relative.size());
+        std::string component = relative.substr(at, end - at);
+        at = end + 1;
+        if (component.empty() || component == ".") continue;
+        if (component == "..") return fail(wrong(ErrorCode::outside_allowed_roots, relative, "contains '..'"));
+        if (component.size() > limits::name_bytes_max)
+            return fail(ErrorCode::name_too_long, "a name in the path is longer than 255 bytes");
+        components.push_back(std::move(component));
+    }
+    return components;
+}
+
+Result<UniqueFd> open_component(int directory, const std::string& name, int flags, mode_t mode,
+                                const std::string& whole)
+{
+    UniqueFd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!fd) return fail(error_from_errno(errno, "open '" + whole + "'"));
+    return fd;
+}
+
+Result<UniqueFd> walk(int directory, const std::string& relative, int flags, mode_t mode)
+{
+    auto components = components_of(relative);
+    if (!components) return fail(components.error());
+    if (components->empty()) return open_component(directory, ".", flags, mode, relative);
+    UniqueFd holder;
+    int at = directory;
+    for (std::size_t i = 0; i + 1 < components->size(); ++i) {
+        auto next = open_component(at, (*components)[i], O_PATH | O_DIRECTORY, 0, relative);
+        if (!next) return next;
+        holder = std::move(*next);
+        at = holder.get();
+    }
+    auto last = open_component(at, components->back(), flags, mode, relative);
+    // O_PATH|O_NOFOLLOW opens a symlink itself instead of refusing it.
+    if (last && (flags & O_PATH) != 0) {
+        struct stat status{};
+        if (::fstat(last->get(), &status) == 0 && S_ISLNK(status.st_mode))
+            return fail(wrong(ErrorCode::too_many_links, relative, "is a symbolic link"));
+    }
+    return last;
+}
+
+} // namespace
+
+Result<UniqueFd> open_beneath(int directory, const std::string& relative, int flags, Symlinks symlinks, mode_t mode)
+{
+    if (auto problem = problem_with(relative)) return fail(std::move(*problem));
+    if (!openat2_missing.load(std::memory_order_relaxed)) {
+        open_how how{};
+        how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+        how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
+        how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+        if (symlinks == Symlinks::refuse) how.resolve |= RESOLVE_NO_SYMLINKS;
+        for (;;) {
+            UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
+            if (fd) return fd;
+            if (errno == EINTR || errno == EAGAIN) continue; // EAGAIN: a rename raced the look-up
+            if (!is_missing_call(errno)) return fail(error_from_errno(errno, "open '" + relative + "'"));
+            // EPERM is also a plain refusal: only ENOSYS proves that the call itself is missing.
+            if (errno == ENOSYS) openat2_missing.store(true, std::memory_order_relaxed);
+            break;
+        }
+    }
+    // Without openat2 nothing can follow a symlink safely in one step: the walk refuses them all.
+    return walk(directory, relative, flags, mode);
+}
+
+Result<UniqueFd> make_directories(int directory, const std::string& relative, mode_t mode)
+{
+    if (auto problem = problem_with(relative)) return fail(std::move(*problem));
+    auto components = components_of(relative);
+    if (!components) return fail(components.error());
+    auto at = open_component(directory, ".", O_PATH | O_DIRECTORY, 0, relative);
+    for (const std::string& component : *components) {
+        if (!at) return at;
+        if (::mkdirat(at->get(), component.c_str(), mode) != 0 && errno != EEXIST)
+            return fail(error_from_errno(errno, "make directory '" + relative + "'"));
+        at = open_component(at->get(), component, O_PATH | O_DIRECTORY, 0, relative);
+    }
+    return at;
+}
+
+Result<std::string> path_of(int fd)
+{
+    std::array<char, PATH_MAX> buffer{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t length = ::readlink(link.c_str(), buffer.data(), buffer.size());
+    if (length < 0) return fail(error_from_errno(errno, "read the path of an open file"));
+    std::string path(buffer.data(), static_cast<std::size_t>(length));
+    if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_path, "the open file has no path");
+    struct stat status{};
+    if (::fstat(fd, &status) != 0) return fail(error_from_errno(errno, "stat an open file"));
+    // A directory that was removed has no links; a file may be unlinked and still be named " (deleted)".
+    if (status.st_nlink == 0) return fail(ErrorCode::no_such_file, "'" + path + "' was removed");
+    return path;
+}
+
+namespace testing {
+void disable_openat2(bool disabled) noexcept
+{
+    openat2_missing.store(disabled, std::memory_order_relaxed);
+}
+} // namespace testing
+
+} // namespace mao::beneath

@@ -1,0 +1,134 @@
+#pragma once
+// Every bound of the product, with its unit in the name and its reason beside it. Nothing a peer, a user or a caller
+// sends is stored before it was held against one of these (C4).
+
+#include <chrono>
+#include <cstddef>
+
+namespace mao::limits {
+
+using namespace std::chrono_literals;
+
+// -- Frames and messages (P4, P5) --
+
+// A frame on the wire. Small enough that control frames never wait long behind a bulk one (256 KiB takes about
+// 0.1 ms on a Unix socket), large enough that framing costs nothing.
+inline constexpr std::size_t frame_bytes_max = 256 * 1024;
+// A message after its parts were joined: an MCP result of 16 MiB whose every byte needs escaping still fits.
+inline constexpr std::size_t message_bytes_max = 40 * 1024 * 1024;
+// The text of one part before it is escaped as a JSON string: it is JSON text itself, so at most every byte doubles,
+// and the frame must still fit.
+inline constexpr std::size_t part_text_bytes_max = 120 * 1024;
+// JSON nesting of one message; tool arguments of real clients stay below 20.
+inline constexpr std::size_t json_depth_max = 64;
+// Values in one message, parsed in at most 10 ms: a message of `0,0,0,…` would take over a second and a gigabyte.
+inline constexpr std::size_t json_values_max = 100'000;
+// Messages of one peer that are partly received at the same time, and what they may hold together.
+inline constexpr std::size_t partial_messages_max = 64;
+inline constexpr std::size_t partial_bytes_max = 2 * message_bytes_max;
+// Numbers in messages: exactly representable by every JSON reader.
+inline constexpr long long json_integer_max = 9'007'199'254'740'991;
+
+// -- Sending queues of one connection --
+
+// Waiting to be written, all streams together; beyond it `send` is refused with `overloaded`.
+inline constexpr std::size_t outgoing_bytes_max = 64 * 1024 * 1024;
+inline constexpr std::size_t outgoing_streams_max = 4096;
+// Control messages have room of their own, so that a pong or a cancel leaves while bulk fills the queue.
+inline constexpr std::size_t outgoing_control_bytes_max = 1024 * 1024;
+// Gathered into one write: keeps the time to the next control frame short.
+inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
+
+// -- Calls on one connection --
+
+inline constexpr std::size_t in_flight_requests_max = 1024;
+// Frames that answer nothing we asked, per connection, before it is closed as broken.
+inline constexpr std::size_t unsolicited_messages_max = 10'000;
+
+// -- Times of the channel (P6, case 65) --
+
+inline constexpr auto hello_deadline = 5s;
+// From the first byte of a frame to its last: a trickling peer is closed.
+inline constexpr auto frame_deadline = 30s;
+inline constexpr auto ping_interval = 30s;
+inline constexpr int pings_unanswered_max = 3;
+// A write that makes no progress for this long means a dead or hostile reader.
+inline constexpr auto write_deadline = 60s;
+
+// -- Connecting (agent; case 70) --
+
+inline constexpr auto reconnect_first_delay = 20ms;
+// Nobody listens: the daemon is restarting. Short, since its users wait (case 56: back within 5 s).
+inline constexpr auto reconnect_delay_max = 4s;
+// Accepted and closed again: the daemon does not want this agent; hammering it helps nobody (case 70).
+inline constexpr auto reconnect_after_close_delay_max = 15s;
+// A connection that lived shorter does not reset the back-off: no tight loop against accept-then-close.
+inline constexpr auto connection_healthy_after = 10s;
+
+// -- Accepting (daemon; case 64) --
+
+// Connections of one user that are being checked at the same time; a flood is refused at accept.
+inline constexpr std::size_t peers_being_checked_max = 4;
+inline constexpr auto peer_check_deadline = 20s;
+// Refused peers of one user are audited one by one up to this many a minute, then counted only.
+inline constexpr std::size_t refusals_audited_per_minute = 60;
+
+// -- Tool calls (T1-T5) --
+
+inline constexpr auto tool_timeout_default = 120s;
+inline constexpr auto tool_timeout_max = 3600s;
+// Between TERM and KILL, and until the last of a call's processes must be gone.
+inline constexpr auto kill_grace = 2s;
+// The host waits this much longer than the agent was told to, so that the agent's answer wins.
+inline constexpr auto tool_answer_margin = 10s;
+inline constexpr std::size_t command_bytes_max = 16 * 1024 * 1024;
+inline constexpr std::size_t stdin_bytes_max = 16 * 1024 * 1024;
+// Returned text of one output stream: what a model can use; the whole is in the spool file.
+inline constexpr std::size_t output_characters_max = 30'000;
+inline constexpr std::size_t output_spool_bytes_max = 10 * 1024 * 1024;
+inline constexpr std::size_t concurrent_calls_max = 256;
+// Environment given with a call. The kernel refuses a single string of 128 KiB.
+inline constexpr std::size_t env_entries_max = 256;
+inline constexpr std::size_t env_name_bytes_max = 256;
+inline constexpr std::size_t env_value_bytes_max = 128 * 1024 - 512;
+inline constexpr std::size_t env_bytes_max = 1024 * 1024;
+
+// -- File tools (T6, T7) --
+
+inline constexpr std::size_t read_lines_default = 2000;
+inline constexpr std::size_t read_line_characters_max = 2000;
+inline constexpr std::size_t read_result_bytes_max = 8 * 1024 * 1024;
+inline constexpr std::size_t write_file_bytes_max = 32 * 1024 * 1024;
+inline constexpr std::size_t path_bytes_max = 4095;
+inline constexpr std::size_t name_bytes_max = 255;
+
+// -- Mounts (M3) --
+
+// Chat workspaces of one container: each is a mount that the engine makes at every start (about 0.3 ms).
+inline constexpr std::size_t chat_workspaces_max = 200;
+// The mount table of a container or of the host, as text: thousands of mounts.
+inline constexpr std::size_t mount_table_bytes_max = 8 * 1024 * 1024;
+
+// -- Engine (C++ client of the Docker Engine API) --
+
+inline constexpr std::size_t engine_answer_bytes_max = 16 * 1024 * 1024;
+// Every call has a deadline; `engine down` is told within 10 s (issue: engine down).
+inline constexpr auto engine_call_deadline = 8s;
+// Creating and starting queue behind other starts of the machine.
+inline constexpr auto engine_start_deadline = 60s;
+inline constexpr std::size_t container_log_lines_in_errors = 20;
+
+// -- API (A1) --
+
+inline constexpr std::size_t api_body_bytes_max = 36 * 1024 * 1024;
+inline constexpr std::size_t api_header_bytes_max = 16 * 1024;
+inline constexpr std::size_t api_connections_max = 1024;
+inline constexpr auto api_header_deadline = 10s;
+inline constexpr auto api_body_deadline = 60s;
+inline constexpr auto api_idle_deadline = 120s;
+// Bytes of bodies held at once by all connections.
+inline constexpr std::size_t api_bodies_bytes_max = 512 * 1024 * 1024;
+// How long a stop waits for calls that are being answered (A5).
+inline constexpr auto shutdown_drain_deadline = 20s;
+
+} // namespace mao::limits

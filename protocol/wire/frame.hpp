@@ -1,0 +1,77 @@
+#pragma once
+// Frames: a 4-byte big-endian length, then that many bytes of body (P1). Pure bytes in, bodies out; whoever owns the
+// socket reads straight into `prepare()`'s space, so a small frame costs one read and no copy.
+//
+// Memory follows the bytes that arrived, never the length a peer announced (P4): at most twice what was received
+// and not yet taken, and never more than one frame and one read ahead.
+// A length whose top bit is set announces a raw payload frame (docs/protocol.md); no peer may send one unless both
+// named that capability, so here it is a length over the limit.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "protocol/base/error.hpp"
+
+namespace mao::wire {
+
+inline constexpr std::size_t frame_header_bytes = 4;
+
+class FrameDecoder {
+public:
+    // What happens to a body's bytes once the next one is asked for. `wipe` where bodies carry credentials (E6).
+    enum class AfterUse { keep, wipe };
+
+    explicit FrameDecoder(AfterUse after_use = AfterUse::keep) noexcept : after_use_(after_use) {}
+    ~FrameDecoder();
+    FrameDecoder(const FrameDecoder&) = delete;
+    FrameDecoder& operator=(const FrameDecoder&) = delete;
+
+    // Space to read into, at least 4 KiB. Valid until the next call of any member.
+    std::span<char> prepare();
+    // `bytes` of that space were filled.
+    void commit(std::size_t bytes) noexcept;
+
+    // The next whole body, or nullopt when more bytes are needed. The view lives until the next call of any member.
+    // Errors are final for the connection: frame_too_large, frame_empty.
+    Result<std::optional<std::string_view>> next();
+
+    // A frame has begun to arrive and is not whole: the time for frame_deadline to run.
+    bool mid_frame() const noexcept { return end_ > begin_; }
+    std::size_t buffered_bytes() const noexcept { return end_ - begin_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+
+private:
+    void forget_last() noexcept;
+    void resize(std::size_t capacity);
+
+    std::unique_ptr<char[]> buffer_; // not zeroed: an idle connection touches no page of it
+    std::size_t capacity_ = 0;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t last_bytes_ = 0; // of the body handed out, still in front of begin_
+    AfterUse after_use_;
+};
+
+// Appends header and body. The caller keeps bodies within limits::frame_bytes_max.
+void append_frame(std::string& out, std::string_view body);
+
+// Writes a frame whose body is built in place: reserve, append the body, then close.
+class FrameWriter {
+public:
+    explicit FrameWriter(std::string& out) : out_(out), start_(out.size())
+    {
+        out_.append(frame_header_bytes, '\0');
+    }
+    std::string& body() noexcept { return out_; }
+    void close() noexcept;
+
+private:
+    std::string& out_;
+    std::size_t start_;
+};
+
+} // namespace mao::wire
