@@ -1,0 +1,96 @@
+#include "controlplane/calls/dispatcher.hpp"
+
+#include <sys/random.h>
+
+#include "controlplane/calls/tool_names.hpp"
+#include "protocol/base/limits.hpp"
+
+namespace mao::control {
+namespace asio = boost::asio;
+namespace {
+
+std::string random_hex()
+{
+    unsigned char bytes[6] = {};
+    (void)::getentropy(bytes, sizeof bytes); // fails only for a size over 256
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+// The tool's own time-out, where it names one, sets how long an answer may take.
+std::chrono::milliseconds time_allowed(const ToolRequest& request)
+{
+    if (request.timeout) return *request.timeout;
+    const boost::json::value* own = request.args.if_contains("timeout_ms");
+    const std::int64_t* milliseconds = own == nullptr ? nullptr : own->if_int64();
+    const std::chrono::milliseconds longest = limits::tool_timeout_max;
+    if (milliseconds == nullptr || *milliseconds < 1) return limits::tool_timeout_default;
+    return std::min(std::chrono::milliseconds(*milliseconds), longest);
+}
+
+struct Counted {
+    explicit Counted(std::uint64_t& counter) noexcept : counter_(counter) { ++counter_; }
+    ~Counted() { --counter_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+private:
+    std::uint64_t& counter_;
+};
+
+} // namespace
+
+Dispatcher::Dispatcher(Registry& registry, const EnvelopeBuilder& envelopes) noexcept
+    : registry_(registry), envelopes_(envelopes), boot_(random_hex())
+{
+}
+
+Result<wire::Message> Dispatcher::message_for(ToolRequest request)
+{
+    if (!is_runtime_tool(request.tool))
+        return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) + "'; known are " +
+                                                 runtime_tools_text());
+    auto envelope = envelopes_.build(request.user, request.session, request.workspace,
+                                     request.envelope ? &*request.envelope : nullptr);
+    if (!envelope) return fail(envelope.error());
+    auto id = RequestId::parse("call-" + boot_ + "-" + std::to_string(next_id_++));
+    if (!id) return fail(id.error());
+    return wire::ToolCall{.id = std::move(*id),
+                          .tool = std::move(request.tool),
+                          .args = std::move(request.args),
+                          .envelope = std::move(*envelope),
+                          .timeout = request.timeout};
+}
+
+asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
+{
+    const Counted counted(running_);
+    const UserId user = request.user;
+    std::string workspace = request.workspace;
+    const auto allowed = time_allowed(request) + limits::tool_answer_margin;
+    auto message = message_for(std::move(request));
+    if (!message) co_return fail(message.error());
+    auto channel = co_await registry_.ensure_running(user, std::move(workspace));
+    if (!channel) co_return fail(channel.error());
+    const Runtime* runtime = registry_.find(user);
+    const std::uint64_t generation = runtime == nullptr ? 0 : runtime->generation;
+
+    auto answer = co_await (*channel)->request(std::move(*message), allowed);
+    if (!answer && answer.error().code() == ErrorCode::connection_lost) {
+        Error why = co_await registry_.explain_loss(user, generation, std::move(answer.error()));
+        co_return fail(std::move(why));
+    }
+    if (!answer) co_return fail(answer.error());
+    auto* result = std::get_if<wire::ToolResult>(&*answer);
+    if (result == nullptr)
+        co_return fail(ErrorCode::invalid_message, "the runtime of '" + user.text() + "' answered a tool call with a " +
+                                                       std::string(wire::type_name(*answer)));
+    co_return ToolOutcome{std::move(result->result), result->duration};
+}
+
+} // namespace mao::control

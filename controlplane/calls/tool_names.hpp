@@ -1,0 +1,14 @@
+#pragma once
+// The tools that run in a user's runtime (requirements 6); any other name never leaves the host. Pure.
+
+#include <string>
+#include <string_view>
+
+namespace mao::control {
+
+// True for each name of the list and for mcp__{server}__{tool}.
+bool is_runtime_tool(std::string_view name) noexcept;
+// "shell, read_file, …, mcp__{server}__{tool}", for error messages.
+std::string runtime_tools_text();
+
+} // namespace mao::control

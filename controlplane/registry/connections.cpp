@@ -1,0 +1,191 @@
+#include "controlplane/registry/connections.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include "controlplane/log/log.hpp"
+#include "controlplane/mounts/running_mounts.hpp"
+#include "controlplane/mounts/system_path_probe.hpp"
+#include "controlplane/peer/peer_identity.hpp"
+#include "controlplane/peer/user_socket.hpp"
+#include "controlplane/registry/container_spec.hpp"
+#include "protocol/base/limits.hpp"
+#include "protocol/channel/offload.hpp"
+
+namespace mao::control {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void report_broken(std::string_view task, std::string_view what)
+{
+    log::error("a connection's task broke; that connection is closed", {{"task", task}, {"what", what}});
+}
+
+channel::ChannelOptions channel_options()
+{
+    channel::ChannelOptions options;
+    options.ping_interval = limits::ping_interval;
+    return options;
+}
+
+} // namespace
+
+// One admitted connection: what its agent says unasked. It becomes the user's channel with the agent's first status.
+struct Connections::Session final : channel::MessageHandler {
+    Session(Runtime& owner, const asio::any_io_executor& executor) : runtime(owner), greeted(executor) {}
+
+    void on_message(wire::Message message) override
+    {
+        if (auto* status = std::get_if<wire::RuntimeStatus>(&message)) {
+            last_status = std::move(*status);
+            greeted.notify();
+            if (runtime.channel.get() == current) runtime.status = last_status;
+            return;
+        }
+        // The agent asks nothing of the host in this version; repeated, it is a broken or hostile peer.
+        if (++unexpected > limits::unsolicited_messages_max && current != nullptr)
+            current->close(Error(ErrorCode::invalid_message, "too many messages that nobody asked for"));
+    }
+
+    Runtime& runtime;
+    channel::Event greeted;
+    std::optional<wire::RuntimeStatus> last_status;
+    channel::Channel* current = nullptr;
+    std::size_t unexpected = 0;
+};
+
+Connections::Connections(asio::any_io_executor executor, asio::thread_pool& pool, const mounts::Planner& planner,
+                         const Settings& settings, AuditLog& audit)
+    : executor_(executor), pool_(pool), planner_(planner), settings_(settings), audit_(audit),
+      tasks_(executor_, report_broken)
+{
+}
+
+Result<void> Connections::listen(Runtime& runtime)
+{
+    if (runtime.socket) return {};
+    auto socket = UserSocket::open(executor_, settings_.channel_dir, runtime.user);
+    if (!socket) return fail(socket.error());
+    runtime.socket = std::move(*socket);
+    tasks_.spawn("accept agents of " + runtime.user.text(), accept_loop(runtime));
+    return {};
+}
+
+asio::awaitable<void> Connections::accept_loop(Runtime& runtime)
+{
+    for (;;) {
+        auto socket = co_await runtime.socket->accept();
+        if (!socket) {
+            log::error("no longer listening for an agent; a restart of the daemon mends it",
+                       {{"user", runtime.user}, {"error", socket.error()}});
+            co_return;
+        }
+        if (runtime.peers_being_checked >= limits::peers_being_checked_max) {
+            refuse(runtime, Error(ErrorCode::peer_refused, "too many connections are being checked already"));
+            continue;
+        }
+        tasks_.spawn("agent of " + runtime.user.text(), serve(runtime, std::move(*socket)));
+    }
+}
+
+void Connections::refuse(Runtime& runtime, const Error& error)
+{
+    ++runtime.peers_refused;
+    if (!runtime.refusals_to_audit.take()) return; // a flood is counted, not written down line by line
+    audit_.record("peer_refused", json::object{{"user", runtime.user.text()},
+                                               {"code", json::string_view(to_string(error.code()))},
+                                               {"why", error.message()},
+                                               {"refused_so_far", runtime.peers_refused}});
+    log::warning("refused a connection to a user's socket", {{"user", runtime.user}, {"error", error}});
+}
+
+// A container that is just being started connects before the engine has told its init pid.
+asio::awaitable<Result<void>> Connections::await_expected(Runtime& runtime)
+{
+    const auto deadline = Clock::now() + limits::peer_check_deadline;
+    while (!runtime.container || !runtime.init_pid) {
+        if (!runtime.turn.busy() || Clock::now() >= deadline)
+            co_return fail(ErrorCode::peer_refused, "no container of this user is running or being started");
+        co_await runtime.changed.wait_until(deadline);
+    }
+    co_return Result<void>();
+}
+
+asio::awaitable<Result<void>> Connections::admit(Runtime& runtime, int socket_fd)
+{
+    auto peer = identify(socket_fd);
+    if (!peer) co_return fail(peer.error());
+    auto expected = co_await await_expected(runtime);
+    if (!expected) co_return expected;
+    const std::uint64_t generation = runtime.generation;
+    const ExpectedPeer wanted{*runtime.container, runtime.init_pid};
+    if (auto checked = check(*peer, wanted); !checked) co_return checked;
+    if (!runtime.plan) co_return fail(ErrorCode::peer_refused, "there is no mount plan to hold its mounts against");
+
+    auto compare = [pid = peer->pid, plan = *runtime.plan, &roots = planner_.roots()] {
+        return verify_running_mounts(pid, plan, roots, SystemPathProbe());
+    };
+    auto same = co_await channel::offload(pool_, std::move(compare));
+    // Checked last: if the peer is still alive now, it was the peer whose mount table was read.
+    if (auto checked = check(*peer, wanted); !checked) co_return checked;
+    if (runtime.generation != generation) co_return fail(ErrorCode::peer_refused, "its container was recycled meanwhile");
+    if (!same) {
+        runtime.mounts_differ = true;
+        runtime.changed.notify();
+    }
+    co_return same;
+}
+
+asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Socket socket)
+{
+    ++runtime.peers_being_checked;
+    auto admitted = co_await admit(runtime, socket.native_handle());
+    --runtime.peers_being_checked;
+    if (!admitted) {
+        refuse(runtime, admitted.error());
+        co_return;
+    }
+
+    const auto session = std::make_shared<Session>(runtime, executor_);
+    auto channel = std::make_shared<channel::Channel>(std::move(socket), channel_options(), *session, report_broken);
+    session->current = channel.get();
+    tasks_.spawn("greet agent of " + runtime.user.text(), greet(runtime, session, channel));
+    Error why = co_await channel->run();
+    session->current = nullptr;
+    session->greeted.notify();
+    if (runtime.channel != channel) co_return;
+    runtime.channel.reset();
+    runtime.changed.notify();
+    log::info("an agent's connection ended", {{"user", runtime.user}, {"error", why}});
+}
+
+// C3: the older connection goes only when the new one has passed everything, its first status included.
+asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Session> session,
+                                         std::shared_ptr<channel::Channel> channel)
+{
+    const auto deadline = Clock::now() + limits::hello_deadline;
+    while (!session->last_status && channel->is_open()) {
+        const bool news = co_await session->greeted.wait_until(deadline);
+        if (!news && channel->is_open()) {
+            Error silent(ErrorCode::deadline_exceeded, "the agent did not introduce itself in time");
+            refuse(runtime, silent);
+            channel->close(std::move(silent));
+        }
+    }
+    if (!channel->is_open()) co_return;
+    const auto older = std::exchange(runtime.channel, channel);
+    runtime.status = session->last_status;
+    runtime.changed.notify();
+    if (older) older->close(Error(ErrorCode::superseded, "a newer connection of the same agent replaced this one"));
+    log::info("an agent connected", {{"user", runtime.user}, {"agent_version", runtime.status->agent_version}});
+}
+
+asio::awaitable<void> Connections::shut_down()
+{
+    tasks_.cancel();
+    co_await tasks_.join();
+}
+
+} // namespace mao::control

@@ -1,0 +1,193 @@
+// The registry against an engine that fails on demand. That a runtime really becomes ready needs a real container and
+// is proved in tests/integration; here it is that nothing wedges, leaks or touches a stranger when things go wrong.
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "controlplane/mounts/data_directories.hpp"
+#include "controlplane/mounts/system_path_probe.hpp"
+#include "controlplane/registry/registry.hpp"
+#include "tests/support/scripted_engine.hpp"
+
+using namespace mao;
+using namespace mao::control;
+namespace asio = boost::asio;
+
+namespace {
+
+class TempTree {
+public:
+    TempTree()
+    {
+        std::string path = "/var/tmp/mao-registry-XXXXXX";
+        REQUIRE(::mkdtemp(path.data()) != nullptr);
+        path_ = path;
+    }
+    ~TempTree() { std::filesystem::remove_all(path_); }
+    TempTree(const TempTree&) = delete;
+    TempTree& operator=(const TempTree&) = delete;
+    std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+private:
+    std::string path_;
+};
+
+Settings settings_in(const TempTree& tree)
+{
+    Settings settings;
+    settings.instance = "mao";
+    settings.container_image = "mao-runtime:latest";
+    settings.container_network = "bridge";
+    settings.container_memory_megabytes = 256;
+    settings.container_cpus = 1;
+    settings.container_pids_max = 64;
+    settings.container_tmpfs_megabytes = 16;
+    settings.container_start_timeout = std::chrono::milliseconds(50);
+    settings.channel_dir = tree / "c";
+    settings.deps_dir = tree / "d";
+    settings.runtime_dir = tree / "r";
+    settings.user_home_dir = tree / "h";
+    settings.workspace_root = tree / "w";
+    settings.user_skills_dir = tree / "s";
+    settings.upload_dir = tree / "u";
+    return settings;
+}
+
+mounts::Roots roots_of(const Settings& settings)
+{
+    return {.user_home = settings.user_home_dir,
+            .workspace = settings.workspace_root,
+            .runtime = settings.runtime_dir,
+            .deps = settings.deps_dir,
+            .channel = settings.channel_dir,
+            .dist = "",
+            .shared_skills = "",
+            .user_skills = settings.user_skills_dir,
+            .upload = settings.upload_dir,
+            .tmpfs_megabytes = 16};
+}
+
+void fail_on_broken(std::string_view task, std::string_view what)
+{
+    FAIL("task " << task << " broke: " << what);
+}
+
+struct Fixture {
+    Fixture() : settings(settings_in(tree)), planner(roots_of(settings), probe), audit(*AuditLog::open(tree / "audit"))
+    {
+        REQUIRE(make_roots(planner.roots()).has_value());
+    }
+    ~Fixture() { pool.join(); }
+
+    using Answer = Result<std::shared_ptr<channel::Channel>>;
+
+    asio::awaitable<void> ask(std::string user, std::string workspace, std::vector<Answer>& answers)
+    {
+        auto answer = co_await registry.ensure_running(*UserId::parse(user), std::move(workspace));
+        answers.push_back(std::move(answer));
+    }
+    asio::awaitable<void> shut_down() { co_await registry.shut_down(); }
+
+    // Runs `callers` calls of one user at the same time, then shuts the registry down.
+    std::vector<Answer> ask_all(int callers, const std::string& workspace = "")
+    {
+        std::vector<Answer> answers;
+        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+        for (int i = 0; i < callers; ++i)
+            tasks.spawn("caller", ask("7", workspace, answers));
+        while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {
+        }
+        tasks.spawn("shut down", shut_down());
+        loop.run();
+        return answers;
+    }
+
+    TempTree tree;
+    Settings settings;
+    SystemPathProbe probe;
+    mounts::Planner planner;
+    AuditLog audit;
+    test::ScriptedEngine engine;
+    asio::io_context loop{1};
+    asio::thread_pool pool{1};
+    Registry registry{loop.get_executor(), pool, settings, engine, planner, audit};
+};
+
+} // namespace
+
+TEST_CASE("callers that come at the same time share one start and its error")
+{
+    Fixture fixture;
+    const auto answers = fixture.ask_all(20);
+    REQUIRE(answers.size() == 20);
+    for (const auto& answer : answers) {
+        REQUIRE_FALSE(answer);
+        CHECK(answer.error().code() == ErrorCode::start_timeout);
+    }
+    CHECK(fixture.engine.count("create") == 1);
+    CHECK(fixture.engine.count("start") == 1);
+}
+
+TEST_CASE("a failed start says the phase and the log, and leaves no container behind")
+{
+    Fixture fixture;
+    const auto answers = fixture.ask_all(1);
+    REQUIRE_FALSE(answers.at(0));
+    const std::string& message = answers.at(0).error().message();
+    CAPTURE(message);
+    CHECK(message.find("start runtime '7'") != std::string::npos);
+    CHECK(message.find("connect") != std::string::npos);
+    CHECK(message.find("the agent's last words") != std::string::npos);
+    CHECK(fixture.engine.containers.empty());
+}
+
+TEST_CASE("a container that stops right after its start is not waited for")
+{
+    Fixture fixture;
+    fixture.settings.container_start_timeout = std::chrono::hours(1);
+    fixture.engine.after_start = ContainerState::exited;
+    const auto answers = fixture.ask_all(1);
+    REQUIRE_FALSE(answers.at(0));
+    CHECK(answers.at(0).error().code() == ErrorCode::start_failed);
+    CHECK(answers.at(0).error().message().find("exit code") != std::string::npos);
+    CHECK(fixture.engine.containers.empty());
+}
+
+TEST_CASE("an error of the engine in any step is told and wedges nothing")
+{
+    for (const char* verb : {"image", "inspect", "create", "start"}) {
+        CAPTURE(verb);
+        Fixture fixture;
+        fixture.engine.failing.emplace(verb, Error(ErrorCode::engine_unavailable, "nobody listens on the engine's socket"));
+        const auto answers = fixture.ask_all(3);
+        for (const auto& answer : answers) {
+            REQUIRE_FALSE(answer);
+            CHECK(answer.error().code() == ErrorCode::engine_unavailable);
+        }
+        CHECK(fixture.registry.find(*UserId::parse("7"))->state == RuntimeState::absent);
+    }
+}
+
+TEST_CASE("a name taken by somebody in between is freed once, then used")
+{
+    Fixture fixture;
+    fixture.engine.name_is_taken = true;
+    const auto answers = fixture.ask_all(1);
+    REQUIRE_FALSE(answers.at(0)); // no agent connects to a scripted engine
+    CHECK(answers.at(0).error().code() == ErrorCode::start_timeout);
+    CHECK(fixture.engine.count("create") == 2);
+}
+
+TEST_CASE("a workspace outside the user's roots is refused before the engine is asked")
+{
+    Fixture fixture;
+    const auto answers = fixture.ask_all(1, fixture.settings.workspace_root + "/8/project");
+    REQUIRE_FALSE(answers.at(0));
+    CHECK(answers.at(0).error().code() == ErrorCode::workspace_outside);
+    CHECK(fixture.engine.calls.empty());
+}
