@@ -1,0 +1,292 @@
+#include "runtime-agent/agent.hpp"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "protocol/base/limits.hpp"
+#include "runtime-agent/log.hpp"
+#include "runtime-agent/process/process_tree.hpp"
+#include "runtime-agent/random_name.hpp"
+#include "runtime-agent/tool_table.hpp"
+
+namespace mao::agent {
+namespace asio = boost::asio;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// Blocking work is short or waits for a disk; a call has at most one piece of it at a time.
+constexpr std::size_t pool_threads = 4;
+// For the last results and the acknowledgement on their way out.
+constexpr auto drain_deadline = 500ms;
+
+int open_stop_signals()
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
+        sigaddset(&set, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    return ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+void report_broken(std::string_view task, std::string_view what)
+{
+    log(LogLevel::error, "the task '" + std::string(task) + "' broke: " + std::string(what));
+}
+
+wire::ToolResult failure(RequestId id, Error error)
+{
+    return wire::ToolResult{std::move(id), fail(std::move(error)), 0ms};
+}
+
+Error not_built(std::string_view what)
+{
+    return Error(ErrorCode::unsupported, std::string(what) + " is not built yet in agent " MAO_VERSION);
+}
+
+} // namespace
+
+struct Agent::Call {
+    Call(wire::ToolCall call, AgentServices& services, Channel from)
+        : message(std::move(call)), context(services, message.timeout), came_by(std::move(from))
+    {}
+
+    wire::ToolCall message;
+    CallContext context;
+    Channel came_by;
+    Clock::time_point started = Clock::now();
+};
+
+Agent::Agent(asio::io_context& loop, AgentOptions options)
+    : options_(std::move(options)),
+      executor_(loop.get_executor()),
+      reaper_(executor_),
+      signals_(executor_, open_stop_signals()),
+      pool_(pool_threads),
+      spawner_(options_.children_open_files_max),
+      launcher_(spawner_, reaper_, pool_),
+      changed_(executor_),
+      random_(std::random_device{}()),
+      boot_id_(random_name()),
+      tasks_(executor_, report_broken),
+      leftovers_(pool_, reaper_, tasks_),
+      services_{executor_, pool_, launcher_, tags_, leftovers_}
+{}
+
+Agent::~Agent() = default;
+
+asio::awaitable<void> Agent::run()
+{
+    tasks_.spawn("reaper", reaper_.run());
+    tasks_.spawn("signals", listen_to_signals());
+    tasks_.spawn("connection", keep_connected());
+    while (!stopping_)
+        co_await changed_.wait();
+    co_await end_everything();
+    if (channel_) co_await channel_->drain(drain_deadline);
+    tasks_.cancel();
+    co_await tasks_.join();
+}
+
+void Agent::stop(const std::string& why)
+{
+    if (stopping_) return;
+    stopping_ = true;
+    log(LogLevel::info, "ending: " + why);
+    changed_.notify();
+}
+
+// Processes first, all in one go: most calls end with them. Cancelling is for those that run none, or started one just
+// then.
+asio::awaitable<void> Agent::end_everything()
+{
+    co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
+    for (const auto& [id, call] : calls_)
+        call->context.cancel();
+    const auto deadline = Clock::now() + drain_deadline;
+    bool in_time = true;
+    while (in_time && !calls_.empty())
+        in_time = co_await changed_.wait_until(deadline);
+}
+
+asio::awaitable<void> Agent::listen_to_signals()
+{
+    for (;;) {
+        signalfd_siginfo info{};
+        if (::read(signals_.native_handle(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+            stop(std::string("signal ") + ::sigabbrev_np(static_cast<int>(info.ssi_signo)));
+        const auto [error] = co_await signals_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                                          asio::as_tuple(asio::use_awaitable));
+        if (error) co_return;
+    }
+}
+
+// -- The connection --
+
+asio::awaitable<void> Agent::keep_connected()
+{
+    asio::steady_timer timer(executor_);
+    while (!stopping_) {
+        const auto lived = co_await serve_one_connection();
+        const double random = random_fraction();
+        const auto delay = lived ? backoff_.after_connection(*lived, random) : backoff_.after_refusal(random);
+        timer.expires_after(delay);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+double Agent::random_fraction()
+{
+    return std::uniform_real_distribution<double>(0, 1)(random_);
+}
+
+asio::awaitable<std::optional<Backoff::Duration>> Agent::serve_one_connection()
+{
+    channel::Channel::Socket socket(executor_);
+    const asio::local::stream_protocol::endpoint host(options_.socket);
+    const auto [error] = co_await socket.async_connect(host, asio::as_tuple(asio::use_awaitable));
+    if (error || !is_peer_acceptable(socket)) co_return std::nullopt;
+    const auto since = Clock::now();
+    channel_ = std::make_shared<channel::Channel>(std::move(socket), channel::ChannelOptions{}, *this,
+                                                  report_broken);
+    introduce(channel_);
+    const Channel serving = channel_;
+    const Error why = co_await serving->run();
+    channel_.reset();
+    if (!stopping_) log(LogLevel::info, "not connected: " + why.message());
+    co_return Clock::now() - since;
+}
+
+bool Agent::is_peer_acceptable(channel::Channel::Socket& socket) const
+{
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    if (known && peer.pid == 0) return true; // out of sight: the host
+    if (!options_.is_init) return true; // host mode and tests: the daemon is in our own namespace
+    log(LogLevel::error, "the socket's other end is process " + std::to_string(peer.pid) +
+                             " of this container and not the host; not serving it");
+    return false;
+}
+
+void Agent::introduce(const Channel& channel)
+{
+    auto id = RequestId::parse("status-" + std::to_string(++statuses_sent_));
+    wire::RuntimeStatus status{std::move(*id), MAO_VERSION, boot_id_, wire::our_capabilities, activity()};
+    send_or_drop(status, channel);
+}
+
+wire::RuntimeActivity Agent::activity() const
+{
+    wire::RuntimeActivity activity;
+    activity.calls = static_cast<std::int64_t>(calls_.size());
+    return activity;
+}
+
+void Agent::send_or_drop(const wire::Message& message, const Channel& to)
+{
+    if (!to) return;
+    const auto sent = to->send(message);
+    if (!sent && sent.error().code() != ErrorCode::connection_lost)
+        log(LogLevel::warning, "a " + std::string(wire::type_name(message)) +
+                                   " could not be sent, dropping it: " + sent.error().message());
+}
+
+// -- What arrives --
+
+void Agent::on_message(wire::Message message)
+{
+    if (auto* call = std::get_if<wire::ToolCall>(&message)) return begin_call(std::move(*call));
+    if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return cancel_call(cancel->id);
+    if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
+    refuse(message);
+}
+
+void Agent::begin_call(wire::ToolCall message)
+{
+    RequestId id = message.id;
+    if (stopping_)
+        return send_or_drop(failure(id, Error(ErrorCode::shutting_down, "the runtime is being ended")),
+                            channel_);
+    if (calls_.contains(id))
+        return send_or_drop(failure(id, Error(ErrorCode::duplicate_request,
+                                              "a call with the id '" + id.text() + "' is running already")),
+                            channel_);
+    if (calls_.size() >= limits::concurrent_calls_max)
+        return send_or_drop(
+            failure(id, Error(ErrorCode::overloaded,
+                              std::to_string(calls_.size()) + " calls are running in this runtime already")),
+            channel_);
+    auto call = std::make_unique<Call>(std::move(message), services_, channel_);
+    Call& running = *call;
+    calls_.emplace(std::move(id), std::move(call));
+    tasks_.spawn("tool call", serve_call(running));
+}
+
+asio::awaitable<void> Agent::serve_call(Call& call)
+{
+    std::optional<Result<std::string>> result;
+    try {
+        result = co_await run_tool(call);
+    } catch (const boost::system::system_error&) {
+        throw; // cancelled with the agent: nobody waits for the answer
+    } catch (const std::exception& bug) {
+        report_broken(call.message.tool, bug.what());
+        result = fail(ErrorCode::internal, "the agent failed on this call; its log says more");
+    }
+    end_call(call, std::move(*result));
+}
+
+asio::awaitable<Result<std::string>> Agent::run_tool(Call& call)
+{
+    const auto handler = find_tool(call.message.tool);
+    if (!handler) co_return fail(handler.error());
+    co_return co_await (*handler)(call.message.args, call.message.envelope, call.context);
+}
+
+void Agent::end_call(Call& call, Result<std::string> result)
+{
+    const RequestId id = call.message.id;
+    const Channel to = call.came_by;
+    const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - call.started);
+    calls_.erase(id); // with its envelope (E3)
+    changed_.notify();
+    const wire::ToolResult answer{id, std::move(result), duration};
+    const auto sent = to->send(answer);
+    if (sent) return;
+    // One too large for the protocol is still answered.
+    if (sent.error().code() != ErrorCode::connection_lost) send_or_drop(failure(id, sent.error()), to);
+    // A host that came back heard of this call in our introduction; now it hears that it is over.
+    if (channel_ && channel_ != to) introduce(channel_);
+}
+
+void Agent::cancel_call(const RequestId& id)
+{
+    const auto call = calls_.find(id);
+    if (call != calls_.end()) call->second->context.cancel(); // else it ended meanwhile
+}
+
+void Agent::acknowledge(const wire::Shutdown& shutdown)
+{
+    send_or_drop(wire::ShutdownAck{shutdown.id, activity()}, channel_);
+    stop("the host says: " + shutdown.reason);
+}
+
+void Agent::refuse(const wire::Message& message)
+{
+    const RequestId* id = wire::id_of(message);
+    if (id == nullptr) return;
+    if (std::holds_alternative<wire::ReadBytes>(message))
+        return send_or_drop(wire::ReadBytesResult{*id, fail(not_built("read_bytes"))}, channel_);
+    send_or_drop(wire::ErrorMessage{*id, not_built(wire::type_name(message))}, channel_);
+}
+
+} // namespace mao::agent

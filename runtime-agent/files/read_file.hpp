@@ -1,0 +1,33 @@
+#pragma once
+// The tool `read_file` (T6): a window of a text file's lines. The file is streamed, never held: an 8 GiB file costs what
+// its window costs. A file that grows while it is read ends where it ended when it was opened. Bytes that are not text
+// are said to be so. Images come with a later version; they are binary here.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "protocol/base/error.hpp"
+#include "protocol/wire/envelope.hpp"
+#include "runtime-agent/files/allowed_roots.hpp"
+#include "runtime-agent/tool_call.hpp"
+
+namespace mao::agent {
+
+struct ReadRequest {
+    std::string path; // absolute
+    std::uint64_t first_line = 1;
+    std::uint64_t lines_max = 0;
+};
+Result<ReadRequest> parse_read_file(const boost::json::object& arguments, const std::string& workspace);
+
+// The result's JSON. Blocking.
+Result<std::string> read_file(const ReadRequest& request, const AllowedRoots& roots,
+                              const std::stop_token& stop);
+
+boost::asio::awaitable<Result<std::string>> read_file_tool(const boost::json::object& arguments,
+                                                           const wire::Envelope& envelope, CallContext& call);
+
+} // namespace mao::agent

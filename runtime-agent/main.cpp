@@ -1,0 +1,74 @@
+// mao-runtime-agent: entry point of every runtime container. Only puts the parts together.
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "runtime-agent/agent.hpp"
+#include "runtime-agent/cli.hpp"
+#include "runtime-agent/log.hpp"
+#include "runtime-agent/process/self.hpp"
+
+namespace {
+
+using namespace mao::agent;
+
+void print(std::string_view text)
+{
+    (void)!::write(STDOUT_FILENO, text.data(), text.size()); // a closed standard output is the caller's wish
+}
+
+int serve(const CommandLine& line)
+{
+    // Several arenas would keep what large calls freed; the pool's threads allocate little.
+    ::mallopt(M_ARENA_MAX, 2);
+    const SelfLimits limits = prepare_self();
+    boost::asio::io_context loop(1);
+    AgentOptions options;
+    options.socket = line.socket;
+    options.is_init = ::getpid() == 1;
+    options.children_open_files_max = limits.children_open_files_max;
+    Agent agent(loop, std::move(options));
+    std::exception_ptr broken;
+    auto ended = [&](std::exception_ptr exception) {
+        broken = exception;
+        loop.stop();
+    };
+    boost::asio::co_spawn(loop, agent.run(), ended);
+    loop.run();
+    if (broken) std::rethrow_exception(broken);
+    // Without waiting for a pool thread that a dead disk may hold for ever.
+    ::_exit(0);
+}
+
+int run(const std::vector<std::string_view>& arguments)
+{
+    const auto line = parse_command_line(arguments);
+    if (!line) {
+        log(LogLevel::error, line.error().message());
+        return 2;
+    }
+    switch (line->action) {
+    case CommandLine::Action::version: print("mao-runtime-agent " MAO_VERSION "\n"); return 0;
+    case CommandLine::Action::help: print(help_text()); return 0;
+    case CommandLine::Action::serve: return serve(*line);
+    }
+    return 2;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run(std::vector<std::string_view>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    } catch (const std::exception& error) {
+        log(LogLevel::error, error.what());
+        ::_exit(1);
+    }
+}

@@ -1,0 +1,50 @@
+#include "runtime-agent/process/self.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "protocol/base/limits.hpp"
+
+namespace mao::agent {
+namespace {
+
+// Per call: two pipes, two spool files, a pidfd, and what is open for a moment while it starts.
+constexpr rlim_t open_files_wanted = limits::concurrent_calls_max * 16;
+
+std::optional<rlim_t> raise_open_files() noexcept
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= open_files_wanted) return std::nullopt;
+    const rlimit raised{std::min(open_files_wanted, limit.rlim_max), limit.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) return std::nullopt;
+    return limit.rlim_cur;
+}
+
+// Soft only: a user may still ask for a core of their own program.
+void forbid_core() noexcept
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;
+    limit.rlim_cur = 0;
+    ::setrlimit(RLIMIT_CORE, &limit);
+}
+
+} // namespace
+
+SelfLimits prepare_self() noexcept
+{
+    ::prctl(PR_SET_DUMPABLE, 0);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    forbid_core();
+    ::umask(022);
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    for (const int ignored : {SIGPIPE, SIGUSR1, SIGUSR2})
+        ::signal(ignored, SIG_IGN);
+    return {raise_open_files()};
+}
+
+} // namespace mao::agent

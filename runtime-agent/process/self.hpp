@@ -1,0 +1,19 @@
+#pragma once
+// What the agent does to itself before it serves: user code has its uid and shares its process table. Not dumpable, so
+// nobody reads its memory, descriptors or environment; no core; inherited descriptors are kept from children; umask 022;
+// orphans come to it although it may not be PID 1. Called once, before the first thread.
+
+#include <sys/resource.h>
+
+#include <optional>
+
+namespace mao::agent {
+
+struct SelfLimits {
+    // The soft limit of open files that children are to have, where the agent's own was raised.
+    std::optional<rlim_t> children_open_files_max;
+};
+
+SelfLimits prepare_self() noexcept;
+
+} // namespace mao::agent

@@ -1,0 +1,116 @@
+#include "runtime-agent/shell/output_pipe.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/error.hpp>
+#include <cerrno>
+
+#include "protocol/base/limits.hpp"
+#include "protocol/channel/offload.hpp"
+
+namespace mao::agent {
+namespace asio = boost::asio;
+namespace {
+
+// A pipe's capacity: one read empties it.
+constexpr std::size_t read_bytes_max = 64 * 1024;
+
+} // namespace
+
+OutputPipe::OutputPipe(const asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed)
+    : pipe_(executor), changed_(changed)
+{
+    ::fcntl(reader.get(), F_SETFL, O_NONBLOCK); // of our end only
+    pipe_.assign(reader.release());
+}
+
+void OutputPipe::read_on()
+{
+    if (reading_ || !pipe_.is_open() || has_backlog()) return;
+    reading_ = true;
+    auto readable = [self = shared_from_this()](const boost::system::error_code& error) {
+        self->reading_ = false;
+        if (error || !self->pipe_.is_open()) return;
+        if (self->read_some(read_bytes_max) == 0) return self->close();
+        if (self->has_backlog()) return self->changed_.notify();
+        self->read_on();
+    };
+    pipe_.async_wait(asio::posix::stream_descriptor::wait_read, std::move(readable));
+}
+
+// 0 at the end. One that woke for nothing says 1.
+std::size_t OutputPipe::read_some(std::size_t bytes_max)
+{
+    std::array<char, read_bytes_max> buffer; // not initialised: most reads are short
+    const ssize_t got = ::read(pipe_.native_handle(), buffer.data(), std::min(bytes_max, buffer.size()));
+    if (got < 0) return errno == EAGAIN || errno == EINTR ? 1 : 0;
+    take({buffer.data(), static_cast<std::size_t>(got)});
+    return static_cast<std::size_t>(got);
+}
+
+void OutputPipe::take(std::string_view bytes)
+{
+    // The file begins with what was kept so far, the moment not all can be kept.
+    if (buffer_.is_whole() && !buffer_.fits(bytes.size())) backlog_ = buffer_.whole();
+    buffer_.append(bytes);
+    const bool wanted = !buffer_.is_whole() && !spool_problem_ && spooled_ <= limits::output_spool_bytes_max;
+    if (wanted) backlog_ += bytes;
+    if (spool_problem_) backlog_.clear();
+}
+
+void OutputPipe::take_rest()
+{
+    int left = 0;
+    while (pipe_.is_open() && ::ioctl(pipe_.native_handle(), FIONREAD, &left) == 0 && left > 0) {
+        const std::size_t wanted = static_cast<std::size_t>(left);
+        const std::size_t got = read_some(wanted);
+        // What a background process adds meanwhile is not this command's.
+        if (got == 0 || got >= wanted || wanted <= read_bytes_max) break;
+    }
+    close();
+}
+
+void OutputPipe::close() noexcept
+{
+    boost::system::error_code ignored; // a pipe that was closed already
+    pipe_.close(ignored);
+}
+
+Result<void> OutputPipe::write_backlog(const std::string& runtime_dir)
+{
+    if (!spool_) {
+        auto created = Spool::create(runtime_dir);
+        if (!created) return fail(std::move(created.error()));
+        spool_ = std::move(*created);
+    }
+    return spool_->append(backlog_);
+}
+
+asio::awaitable<void> OutputPipe::spool(asio::thread_pool& pool, const std::string& runtime_dir)
+{
+    if (!has_backlog()) co_return;
+    auto work = [&] { return write_backlog(runtime_dir); };
+    const auto written = co_await channel::offload(pool, std::move(work));
+    if (!written) spool_problem_ = written.error();
+    spooled_ += backlog_.size();
+    backlog_.clear();
+    read_on();
+}
+
+asio::awaitable<OutputPipe::Collected> OutputPipe::collect(asio::thread_pool& pool,
+                                                           const std::string& runtime_dir)
+{
+    Collected collected;
+    collected.output = buffer_.text();
+    if (collected.output.truncated && buffer_.is_whole()) backlog_ = buffer_.whole();
+    co_await spool(pool, runtime_dir);
+    if (spool_) collected.file = spool_->path();
+    if (spool_problem_) collected.file_problem = spool_problem_->message();
+    co_return collected;
+}
+
+} // namespace mao::agent

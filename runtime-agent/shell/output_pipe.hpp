@@ -1,0 +1,61 @@
+#pragma once
+// Reads one output stream of a running command into its OutputBuffer, and the whole of a long one into its Spool. The
+// command's coroutine drives it: it is woken through `changed` when there is something to spool, and ends the reading
+// when the command itself has ended: a background process that holds the pipe open does not hold up the call (case 7).
+// While something waits to be spooled the pipe is not read, so memory stays bounded and a flooding command waits.
+// Loop thread. Shared, because a reading that was called off may still come back.
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "protocol/base/unique_fd.hpp"
+#include "protocol/channel/event.hpp"
+#include "runtime-agent/shell/output_buffer.hpp"
+#include "runtime-agent/shell/spool.hpp"
+
+namespace mao::agent {
+
+class OutputPipe : public std::enable_shared_from_this<OutputPipe> {
+public:
+    // `reader`: the pipe's read end. `changed` lives until `close`.
+    OutputPipe(const boost::asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed);
+
+    void start() { read_on(); }
+    bool has_backlog() const noexcept { return !backlog_.empty(); }
+    // Writes what waits, then reads on.
+    boost::asio::awaitable<void> spool(boost::asio::thread_pool& pool, const std::string& runtime_dir);
+
+    // The command has ended: takes what the pipe holds in this moment and no more.
+    void take_rest();
+    void close() noexcept;
+
+    struct Collected {
+        OutputBuffer::Text output;
+        std::optional<std::string> file; // with the whole
+        std::optional<std::string> file_problem;
+    };
+    // After take_rest.
+    boost::asio::awaitable<Collected> collect(boost::asio::thread_pool& pool, const std::string& runtime_dir);
+
+private:
+    void read_on();
+    std::size_t read_some(std::size_t bytes_max);
+    void take(std::string_view bytes);
+    Result<void> write_backlog(const std::string& runtime_dir);
+
+    boost::asio::posix::stream_descriptor pipe_;
+    channel::Event& changed_;
+    OutputBuffer buffer_;
+    std::string backlog_; // to be spooled
+    std::uint64_t spooled_ = 0;
+    std::optional<Spool> spool_;
+    std::optional<Error> spool_problem_;
+    bool reading_ = false;
+};
+
+} // namespace mao::agent

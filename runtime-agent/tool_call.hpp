@@ -1,0 +1,49 @@
+#pragma once
+// What a tool may use, and what it must know of its call. `AgentServices` are the agent's own parts and outlive every
+// call; a `CallContext` lives as long as one call. Loop thread, except the stop token, which pool work may ask.
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <optional>
+#include <stop_token>
+
+#include "protocol/channel/event.hpp"
+#include "runtime-agent/process/call_tags.hpp"
+#include "runtime-agent/process/launcher.hpp"
+#include "runtime-agent/process/leftovers.hpp"
+
+namespace mao::agent {
+
+struct AgentServices {
+    boost::asio::any_io_executor executor;
+    boost::asio::thread_pool& pool; // files, spawning, looking at /proc
+    Launcher& launcher;
+    CallTags& tags;
+    Leftovers& leftovers;
+};
+
+class CallContext {
+public:
+    CallContext(AgentServices& agent, std::optional<std::chrono::milliseconds> time_limit)
+        : services(agent), timeout(time_limit), changed(agent.executor)
+    {}
+
+    // The caller does not want the answer any more. A tool ends early and returns what it has.
+    void cancel()
+    {
+        stop_.request_stop();
+        changed.notify();
+    }
+    bool cancelled() const noexcept { return stop_.stop_requested(); }
+    std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
+    AgentServices& services;
+    std::optional<std::chrono::milliseconds> timeout; // of the whole call, where its arguments name none
+    channel::Event changed; // cancelled, or whatever the tool itself waits for
+
+private:
+    std::stop_source stop_;
+};
+
+} // namespace mao::agent

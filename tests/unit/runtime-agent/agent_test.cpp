@@ -1,0 +1,345 @@
+#include "runtime-agent/agent.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/parse.hpp>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <variant>
+
+#include "protocol/channel/channel.hpp"
+#include "tests/unit/runtime-agent/tool_fixture.hpp"
+
+using namespace mao;
+using namespace mao::agent;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+namespace {
+
+RequestId id(const std::string& text)
+{
+    auto parsed = RequestId::parse(text);
+    return std::move(*parsed);
+}
+
+// The host's side: listens as the daemon does, keeps what arrives.
+class Host final : public channel::MessageHandler {
+public:
+    explicit Host(asio::io_context& loop, const std::string& path)
+        : loop_(loop), path_(path), tasks_(loop.get_executor(), [](std::string_view, std::string_view what) {
+              throw std::runtime_error(std::string(what));
+          })
+    {
+        listen();
+    }
+
+    void listen()
+    {
+        ::unlink(path_.c_str());
+        acceptor_.emplace(loop_, asio::local::stream_protocol::endpoint(path_));
+        tasks_.spawn("accept", accept());
+    }
+    void stop_listening()
+    {
+        acceptor_.reset();
+        ::unlink(path_.c_str());
+    }
+    void drop_connection()
+    {
+        if (channel_) channel_->close(Error(ErrorCode::connection_lost, "the test"));
+        channel_.reset();
+    }
+
+    void on_message(wire::Message message) override
+    {
+        if (const auto* status = std::get_if<wire::RuntimeStatus>(&message)) {
+            ++introductions;
+            last_status = *status;
+        } else {
+            others.push_back(std::move(message));
+        }
+    }
+
+    wire::ToolCall call(const std::string& call_id, const std::string& tool, const json::object& arguments)
+    {
+        return wire::ToolCall{id(call_id), tool, arguments, tree.envelope(), std::nullopt};
+    }
+    asio::awaitable<void> request(wire::Message message, std::optional<Result<wire::Message>>& answer)
+    {
+        const auto channel = channel_;
+        auto arrived = co_await channel->request(std::move(message), 20s);
+        answer.emplace(std::move(arrived));
+    }
+
+    testing::UserTree tree;
+    std::shared_ptr<channel::Channel> channel_;
+    int introductions = 0;
+    int accepted = 0;
+    std::optional<wire::RuntimeStatus> last_status;
+    std::deque<wire::Message> others;
+
+private:
+    asio::awaitable<void> accept()
+    {
+        for (;;) {
+            auto [error, socket] = co_await acceptor_->async_accept(asio::as_tuple(asio::use_awaitable));
+            if (error) co_return;
+            ++accepted;
+            channel_ = std::make_shared<channel::Channel>(std::move(socket), channel::ChannelOptions{}, *this,
+                                                          [](std::string_view, std::string_view) {});
+            tasks_.spawn("serve", serve(channel_));
+        }
+    }
+    static asio::awaitable<void> serve(std::shared_ptr<channel::Channel> channel)
+    {
+        (void)co_await channel->run();
+    }
+
+    asio::io_context& loop_;
+    std::string path_;
+    std::optional<asio::local::stream_protocol::acceptor> acceptor_;
+    channel::TaskGroup tasks_;
+};
+
+// A host and an agent on one loop.
+class World {
+public:
+    World()
+    {
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        asio::co_spawn(loop, agent.run(), [this](std::exception_ptr) { agent_ended = true; });
+        run_until([this] { return host.introductions == 1; });
+    }
+    ~World()
+    {
+        agent.stop("the test is over");
+        run_until([this] { return agent_ended; });
+        host.drop_connection();
+        host.stop_listening();
+        loop.run_for(50ms);
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    template <class Condition>
+    void run_until(Condition condition)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + 20s;
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() > deadline)
+                throw std::runtime_error("the test waited in vain");
+            if (loop.stopped()) loop.restart();
+            loop.run_one_for(20ms);
+        }
+    }
+
+    // What the agent answers to one request.
+    Result<wire::Message> ask(wire::Message message)
+    {
+        std::optional<Result<wire::Message>> answer;
+        begin(std::move(message), answer);
+        run_until([&] { return answer.has_value(); });
+        return std::move(*answer);
+    }
+    void begin(wire::Message message, std::optional<Result<wire::Message>>& answer)
+    {
+        auto done = [](std::exception_ptr) {};
+        asio::co_spawn(loop, host.request(std::move(message), answer), done);
+    }
+    wire::ToolResult ask_tool(const std::string& call_id, const std::string& tool,
+                              const json::object& arguments)
+    {
+        auto answer = ask(host.call(call_id, tool, arguments));
+        if (!answer) throw std::runtime_error(answer.error().message());
+        return std::get<wire::ToolResult>(std::move(*answer));
+    }
+
+    asio::io_context loop{1};
+    std::string socket = "/tmp/mao-agent-test-" + std::to_string(::getpid()) + ".sock";
+    Host host{loop, socket};
+    Agent agent{loop, AgentOptions{socket, false, std::nullopt, 100ms}};
+    bool agent_ended = false;
+};
+
+// No process of this one is left but dead ones, which nobody reaps any more.
+bool nothing_runs()
+{
+    for (const ProcessInfo& process : read_processes())
+        if (process.parent == ::getpid() && process.is_alive()) return false;
+    return true;
+}
+
+std::string stdout_of(const wire::ToolResult& result)
+{
+    REQUIRE(result.result.has_value());
+    return std::string(json::parse(*result.result).as_object().at("stdout").as_string());
+}
+
+} // namespace
+
+TEST_CASE("the agent introduces itself with version, capabilities and what it holds")
+{
+    World world;
+    REQUIRE(world.host.last_status.has_value());
+    CHECK(world.host.last_status->agent_version == MAO_VERSION);
+    CHECK(world.host.last_status->capabilities == wire::our_capabilities);
+    CHECK(world.host.last_status->boot_id.size() == 24);
+    CHECK(world.host.last_status->activity.calls == 0);
+}
+
+TEST_CASE("tools are called, and failures have their code")
+{
+    World world;
+    const auto echo = world.ask_tool("c1", "shell", {{"command", "echo hello"}});
+    CHECK(stdout_of(echo) == "hello\n");
+    CHECK(echo.id.text() == "c1");
+    world.host.tree.write("ws/f", "text");
+    CHECK(world.ask_tool("c2", "read_file", {{"path", "f"}}).result->find("\"content\":\"text\"") !=
+          std::string::npos);
+    CHECK(world.ask_tool("c3", "edit_file", {}).result.error().code() == ErrorCode::unsupported);
+    CHECK(world.ask_tool("c4", "nothing", {}).result.error().code() == ErrorCode::unknown_tool);
+    CHECK(world.ask_tool("c5", "shell", {{"comand", "x"}}).result.error().code() ==
+          ErrorCode::invalid_argument);
+    CHECK(world.agent.calls_running() == 0);
+}
+
+TEST_CASE("calls run side by side and pings are answered meanwhile")
+{
+    World world;
+    std::optional<Result<wire::Message>> slow;
+    world.begin(world.host.call("slow", "shell", {{"command", "sleep 0.3; echo slow"}}), slow);
+    world.run_until([&] { return world.agent.calls_running() == 1; });
+    CHECK(std::holds_alternative<wire::Pong>(*world.ask(wire::Ping{id("p1")})));
+    CHECK(stdout_of(world.ask_tool("quick", "shell", {{"command", "echo quick"}})) == "quick\n");
+    CHECK_FALSE(slow.has_value());
+    world.run_until([&] { return slow.has_value(); });
+    CHECK(stdout_of(std::get<wire::ToolResult>(**slow)) == "slow\n");
+}
+
+TEST_CASE("the same id twice at once is refused, and the first call goes on")
+{
+    World world;
+    std::optional<Result<wire::Message>> first;
+    world.begin(world.host.call("same", "shell", {{"command", "sleep 0.2; echo first"}}), first);
+    world.run_until([&] { return world.agent.calls_running() == 1; });
+    REQUIRE(world.host.channel_->send(world.host.call("same", "shell", {{"command", "touch twice"}}))
+                .has_value());
+    world.run_until([&] { return first.has_value(); });
+    CHECK(std::get<wire::ToolResult>(**first).result.error().code() == ErrorCode::duplicate_request);
+    world.run_until([&] { return world.agent.calls_running() == 0; });
+    CHECK_FALSE(std::filesystem::exists(world.host.tree.at("ws/twice")));
+}
+
+TEST_CASE("more calls than are possible are refused")
+{
+    World world;
+    for (std::size_t i = 0; i < limits::concurrent_calls_max; ++i)
+        REQUIRE(world.host.channel_
+                    ->send(world.host.call("c" + std::to_string(i), "shell", {{"command", "exec sleep 300"}}))
+                    .has_value());
+    const auto refused = world.ask_tool("one-more", "read_file", {{"path", "x"}});
+    CHECK(refused.result.error().code() == ErrorCode::overloaded);
+    CHECK(std::holds_alternative<wire::Pong>(*world.ask(wire::Ping{id("p1")})));
+}
+
+TEST_CASE("a cancelled call is ended and answered")
+{
+    World world;
+    std::optional<Result<wire::Message>> answer;
+    world.begin(world.host.call("c1", "shell", {{"command", "echo part; sleep 300"}}), answer);
+    world.run_until([&] { return world.agent.calls_running() == 1; });
+    REQUIRE(world.host.channel_->send(wire::ToolCancel{id("c1")}).has_value());
+    REQUIRE(world.host.channel_->send(wire::ToolCancel{id("never-was")}).has_value());
+    world.run_until([&] { return answer.has_value(); });
+    CHECK(std::get<wire::ToolResult>(**answer).result->find("\"cancelled\":true") != std::string::npos);
+}
+
+TEST_CASE("what is not built yet is said to be so")
+{
+    World world;
+    const auto bytes = world.ask(wire::ReadBytes{id("r1"), "/x", 10, world.host.tree.envelope()});
+    CHECK(std::get<wire::ReadBytesResult>(*bytes).bytes.error().code() == ErrorCode::unsupported);
+    const auto terminal = world.ask(wire::PtyOpen{id("t1"), 80, 24, "/", world.host.tree.envelope()});
+    REQUIRE_FALSE(terminal.has_value());
+    CHECK(terminal.error().code() == ErrorCode::unsupported);
+}
+
+TEST_CASE("the agent comes back quickly after its host was gone, and calls go on meanwhile")
+{
+    World world;
+    const std::string boot_id = world.host.last_status->boot_id;
+    REQUIRE(world.host.channel_
+                ->send(world.host.call("c1", "shell", {{"command", "sleep 0.3; echo done > done"}}))
+                .has_value());
+    world.run_until([&] { return world.agent.calls_running() == 1; });
+    world.host.stop_listening();
+    world.host.drop_connection();
+    world.loop.run_for(50ms);
+    world.host.listen();
+    const auto start = std::chrono::steady_clock::now();
+    world.run_until([&] { return world.host.introductions == 2; });
+    CHECK(std::chrono::steady_clock::now() - start < 1s);
+    CHECK(world.host.last_status->boot_id == boot_id);
+    CHECK(world.host.last_status->activity.calls == 1);
+    // The end of a call from before is told, since its result can't be.
+    world.run_until([&] { return world.host.introductions == 3; });
+    CHECK(world.host.last_status->activity.calls == 0);
+    CHECK(world.host.tree.read("ws/done") == "done\n");
+    CHECK(stdout_of(world.ask_tool("c2", "shell", {{"command", "echo again"}})) == "again\n");
+}
+
+TEST_CASE("a host that closes at once is not hammered")
+{
+    World world;
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < 400ms) {
+        world.host.drop_connection();
+        world.loop.run_for(1ms);
+    }
+    CHECK(world.host.accepted < 10);
+}
+
+TEST_CASE("shutdown is acknowledged with what is unfinished, and ends every process")
+{
+    World world;
+    std::optional<Result<wire::Message>> answer;
+    world.begin(world.host.call("c1", "shell",
+                                {{"command", "(setsid sleep 300 & echo $! > pid); touch ready; sleep 300"}}),
+                answer);
+    world.run_until([&] { return std::filesystem::exists(world.host.tree.at("ws/ready")); });
+    const pid_t pid = std::stoi(world.host.tree.read("ws/pid"));
+    const auto start = std::chrono::steady_clock::now();
+    const auto acknowledged = world.ask(wire::Shutdown{id("s1"), "idle"});
+    REQUIRE(acknowledged.has_value());
+    CHECK(std::get<wire::ShutdownAck>(*acknowledged).unfinished.calls == 1);
+    world.run_until([&] { return world.agent_ended; });
+    CHECK(std::chrono::steady_clock::now() - start < 2s);
+    const auto left = read_process(pid);
+    CHECK((!left || !left->is_alive()));
+    CHECK(answer.has_value()); // with what there was
+    CHECK(nothing_runs());
+}
+
+TEST_CASE("a signal ends the agent and what ignores TERM")
+{
+    World world;
+    REQUIRE(world.host.channel_
+                ->send(world.host.call(
+                    "c1", "shell", {{"command", "trap '' TERM; touch ready; while :; do sleep 300; done"}}))
+                .has_value());
+    world.run_until([&] { return std::filesystem::exists(world.host.tree.at("ws/ready")); });
+    const auto start = std::chrono::steady_clock::now();
+    ::kill(::getpid(), SIGTERM);
+    world.run_until([&] { return world.agent_ended; });
+    CHECK(std::chrono::steady_clock::now() - start < 2s);
+    CHECK(nothing_runs());
+}

@@ -1,0 +1,99 @@
+#pragma once
+// What the agent has, in a test: a loop, a reaper that inherits orphans as PID 1 would, a pool and a launcher. Real
+// processes of this machine; a test waits for conditions, never for time.
+
+#include <sys/prctl.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "protocol/channel/task_group.hpp"
+#include "runtime-agent/process/call_tags.hpp"
+#include "runtime-agent/process/launcher.hpp"
+#include "runtime-agent/reaper.hpp"
+
+namespace mao::agent::testing {
+
+class Runtime {
+public:
+    Runtime()
+        : reaper(io.get_executor()),
+          pool(2),
+          launcher(spawner, reaper, pool),
+          tasks(io.get_executor(), broken)
+    {
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        tasks.spawn("reaper", reaper.run());
+    }
+    ~Runtime()
+    {
+        tasks.cancel();
+        io.run_for(std::chrono::seconds(5));
+        pool.join();
+    }
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    // Runs the loop until `task` has its result.
+    template <class T>
+    T run(boost::asio::awaitable<T> task)
+    {
+        std::optional<T> result;
+        std::exception_ptr broken_by;
+        auto done = [&](std::exception_ptr exception, T value) {
+            broken_by = exception;
+            if (!exception) result.emplace(std::move(value));
+        };
+        boost::asio::co_spawn(io, std::move(task), done);
+        run_until([&] { return result || broken_by; });
+        if (broken_by) std::rethrow_exception(broken_by);
+        return std::move(*result);
+    }
+
+    template <class Condition>
+    void run_until(Condition condition)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() > deadline)
+                throw std::runtime_error("the test waited in vain");
+            if (io.stopped()) io.restart();
+            io.run_one_for(std::chrono::milliseconds(20));
+        }
+    }
+
+    // What a Launcher prepares on its pool, given as it is.
+    Result<std::unique_ptr<Child>> start(Launcher& with, SpawnRequest request, channel::Event& changed)
+    {
+        auto prepare = [&request]() -> Result<SpawnRequest> { return std::move(request); };
+        return run(with.start(std::ref(prepare), changed));
+    }
+    Result<std::unique_ptr<Child>> start(SpawnRequest request, channel::Event& changed)
+    {
+        return start(launcher, std::move(request), changed);
+    }
+
+    boost::asio::io_context io{1};
+    Reaper reaper;
+    boost::asio::thread_pool pool;
+    Spawner spawner;
+    Launcher launcher;
+    CallTags tags;
+    channel::TaskGroup tasks;
+
+private:
+    static void broken(std::string_view task, std::string_view what)
+    {
+        throw std::runtime_error("task '" + std::string(task) + "' broke: " + std::string(what));
+    }
+};
+
+} // namespace mao::agent::testing

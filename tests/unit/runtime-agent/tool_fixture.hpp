@@ -1,0 +1,126 @@
+#pragma once
+// Calls tools as the agent does, for a user whose directories are a fresh tree under /tmp/mao-test-…, removed with
+// the fixture. Not all of /tmp counts as the user's here: a test of what lies outside looks next to the tree.
+
+#include <stdlib.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "protocol/wire/envelope.hpp"
+#include "runtime-agent/tool_call.hpp"
+#include "runtime-agent/tool_table.hpp"
+#include "tests/unit/runtime-agent/runtime_fixture.hpp"
+
+namespace mao::agent::testing {
+
+// Members of a result.
+inline std::string text(const boost::json::object& result, const char* name)
+{
+    return std::string(result.at(name).as_string());
+}
+inline std::int64_t code(const boost::json::object& result)
+{
+    return result.at("exit_code").as_int64();
+}
+
+inline bool contains(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+class UserTree {
+public:
+    UserTree()
+    {
+        // Outside of /tmp, which is one of the allowed roots.
+        std::string pattern = "/var/tmp/mao-test-XXXXXX";
+        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+        base = pattern;
+        for (const char* name : {"ws", "home", "runtime", "deps", "skills", "uploads", "shared", "elsewhere"})
+            std::filesystem::create_directory(base + "/" + name);
+    }
+    ~UserTree()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(base, ignored);
+    }
+    UserTree(const UserTree&) = delete;
+    UserTree& operator=(const UserTree&) = delete;
+
+    std::string at(const std::string& relative) const { return base + "/" + relative; }
+    void write(const std::string& relative, const std::string& content) const
+    {
+        std::ofstream(at(relative), std::ios::binary) << content;
+    }
+    std::string read(const std::string& relative) const
+    {
+        std::ifstream file(at(relative), std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    wire::Envelope envelope() const
+    {
+        auto user = UserId::parse("u1");
+        wire::Envelope envelope{.user = std::move(*user)};
+        envelope.workspace = at("ws");
+        envelope.user_workspace_root = at("ws");
+        envelope.home = at("home");
+        envelope.runtime_dir = at("runtime");
+        envelope.deps_dir = at("deps");
+        envelope.user_skills_dir = at("skills");
+        envelope.upload_dir = at("uploads");
+        envelope.shared_skills_dir = at("shared");
+        return envelope;
+    }
+
+    std::string base;
+};
+
+class Tools {
+public:
+    Result<std::string> call(const std::string& tool, const std::string& arguments)
+    {
+        return call(tool, boost::json::parse(arguments).as_object());
+    }
+    Result<std::string> call(const std::string& tool, const boost::json::object& arguments)
+    {
+        CallContext context(services, std::nullopt);
+        return call(tool, arguments, context);
+    }
+    Result<std::string> call(const std::string& tool, const boost::json::object& arguments,
+                             CallContext& context)
+    {
+        const auto handler = find_tool(tool);
+        if (!handler) return fail(handler.error());
+        const wire::Envelope envelope = user_envelope.clone();
+        return runtime.run((*handler)(arguments, envelope, context));
+    }
+    // The result of a call that has one.
+    boost::json::object result(const std::string& tool, const boost::json::object& arguments)
+    {
+        auto text = call(tool, arguments);
+        if (!text) throw std::runtime_error(text.error().message());
+        return boost::json::parse(*text).as_object();
+    }
+    boost::json::object exec(const std::string& command, boost::json::object more = {})
+    {
+        more["command"] = command;
+        return result("shell", more);
+    }
+
+    UserTree tree;
+    Runtime runtime;
+    Leftovers leftovers{runtime.pool, runtime.reaper, runtime.tasks};
+    AgentServices services{runtime.io.get_executor(), runtime.pool, runtime.launcher, runtime.tags,
+                           leftovers};
+    wire::Envelope user_envelope = tree.envelope();
+};
+
+} // namespace mao::agent::testing
