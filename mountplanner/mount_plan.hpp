@@ -1,8 +1,9 @@
 #pragma once
-// What a user's container sees of the host, as values: the complete list and nothing else (M1, M2). Only Planner makes
-// plans, only assert_safe (safety.hpp) says that one may be used; the table is what audit log and `maoctl plan` show.
-// To the engine each entry goes as a mount object of type bind, never as a "source:target:mode" string: a path may
-// contain ':', and a missing source must be an error, not a directory made by the engine. No I/O.
+// What a user's container sees of the host, as values: the complete list and nothing else (M1, M2). Only
+// Planner makes plans, only assert_safe (safety.hpp) says that one may be used; the table is what audit log
+// and `maoctl plan` show. To the engine each entry goes as a mount object of type bind, never as a
+// "source:target:mode" string: a path may contain ':', and a missing source must be an error, not a directory
+// made by the engine. No I/O.
 
 #include <cstddef>
 #include <string>
@@ -53,12 +54,12 @@ struct MountPlan {
     friend bool operator==(const MountPlan&, const MountPlan&) = default;
 };
 
-// Is `workspace` inside the plan, that is at or below a read-write entry (M7)? By spelling: the container knows a
-// path by its name only. Paths that are not normalised are never covered.
+// Is `workspace` inside the plan, that is at or below a read-write entry (M7)? By spelling: the container
+// knows a path by its name only. Paths that are not normalised are never covered.
 bool covers(const MountPlan& plan, std::string_view workspace);
 
-// The table for people: one line a mount, the tmpfs too, aligned columns, a header line, control characters shown
-// as '?'. Ends with a newline.
+// The table for people: one line a mount, the tmpfs too, aligned columns, a header line, control characters
+// shown as '?'. Ends with a newline.
 std::string printed_table(const MountPlan& plan);
 
 } // namespace mao::mounts

@@ -54,6 +54,17 @@ Result<std::string> extra_source_for(const MountPlan& standard, const std::strin
     return roots.workspace + "/" + *leaf;
 }
 
+// The planner's own entries break a rule only when the id names a directory that is the product's own.
+// Callers get one code for it, whether that directory is a root or lies above one.
+Error unusable(const UserId& user, Error broken)
+{
+    const ErrorCode code = broken.code() == ErrorCode::mount_source_is_root
+                               ? ErrorCode::mount_source_is_ancestor
+                               : broken.code();
+    return Error(code,
+                 "user id '" + user.text() + "' can't be used with these data roots: " + broken.message());
+}
+
 } // namespace
 
 Planner::Planner(Roots roots, const PathProbe& probe) : roots_(std::move(roots)), probe_(probe) {}
@@ -74,9 +85,7 @@ Result<MountPlan> Planner::plan(const UserId& user, std::span<const std::string>
                                               std::to_string(limits::chat_workspaces_max));
     for (const std::string& leaf : leaves)
         plan.entries.push_back({Kind::channel_workspace, leaf, leaf, Access::read_write});
-    if (auto ok = assert_spelling_safe(plan, roots_); !ok)
-        return fail(std::move(ok.error())
-                        .while_doing("user id '" + user.text() + "' can't be used with these roots"));
+    if (auto ok = assert_spelling_safe(plan, roots_); !ok) return fail(unusable(user, std::move(ok.error())));
     return plan;
 }
 

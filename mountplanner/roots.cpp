@@ -14,8 +14,8 @@ constexpr std::array<std::string_view, 9> closed_trees = {
     "/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/var/run", "/var/lib/containerd", "/var/lib/docker",
 };
 
-// Directories that other software shares: a user called "docker" would get /var/lib/docker, one called "bin" the
-// image's programs hidden. Directories made for the purpose below them are fine.
+// Directories that other software shares: a user called "docker" would get /var/lib/docker, one called "bin"
+// the image's programs hidden. Directories made for the purpose below them are fine.
 constexpr std::array<std::string_view, 33> shared_directories = {
     "/",          "/bin",       "/home",        "/lib",       "/lib32",         "/lib64",
     "/libx32",    "/media",     "/mnt",         "/opt",       "/root",          "/sbin",
@@ -113,6 +113,20 @@ Result<void> check_pair(const Candidate& one, const Candidate& other)
     return {};
 }
 
+// Each place as spelled and, when it is reached through a link, where it really is.
+std::vector<std::string> off_limits_as_they_are(std::vector<std::string> places, const PathProbe& probe)
+{
+    std::erase(places, "");
+    std::vector<std::string> all;
+    for (std::string& place : places) {
+        drop_trailing_slashes(place);
+        auto real = probe.resolve(place);
+        if (real && *real && **real != place) all.push_back(std::move(**real));
+        all.push_back(std::move(place));
+    }
+    return all;
+}
+
 Result<std::vector<Candidate>> candidates_of(const Roots& roots, const PathProbe& probe)
 {
     std::vector<Candidate> candidates;
@@ -141,8 +155,7 @@ std::vector<Root> registered(const Roots& roots)
         {Kind::workspace, &roots.workspace, Access::read_write, true},
         {Kind::runtime, &roots.runtime, Access::read_write, true},
         {Kind::deps, &roots.deps, Access::read_write, true},
-        // Read-only although the seed of M2 says otherwise: who can't replace the socket can't lay a link for the
-        // host's root to follow.
+        // Read-only: who can't replace the socket can't lay a link for the host's root to follow.
         {Kind::channel, &roots.channel, Access::read_only, true},
         {Kind::dist, &roots.dist, Access::read_only, false},
         {Kind::shared_skills, &roots.shared_skills, Access::read_only, false},
@@ -175,9 +188,7 @@ Result<Roots> validate_roots(Roots roots, const PathProbe& probe)
     for (std::string* path : {&roots.user_home, &roots.workspace, &roots.runtime, &roots.deps, &roots.channel,
                               &roots.dist, &roots.shared_skills, &roots.user_skills, &roots.upload})
         drop_trailing_slashes(*path);
-    for (std::string& place : roots.off_limits)
-        drop_trailing_slashes(place);
-    std::erase(roots.off_limits, "");
+    roots.off_limits = off_limits_as_they_are(std::move(roots.off_limits), probe);
     if (auto ok = check_present(roots); !ok) return fail(ok.error());
 
     auto candidates = candidates_of(roots, probe);

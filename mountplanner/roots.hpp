@@ -1,7 +1,7 @@
 #pragma once
-// The data roots of the operator (G2) and the rules they must keep so that M2's list can be a boundary at all: no root
-// is a system directory, and nothing shared with every user lies above another root. Checked once at start. Pure but
-// for the probe.
+// The data roots of the operator (G2) and the rules they must keep so that M2's list can be a boundary at
+// all: no root is a system directory, and nothing shared with every user lies above another root. Checked
+// once at start. Pure but for the probe.
 
 #include <cstddef>
 #include <span>
@@ -26,8 +26,8 @@ struct Roots {
     std::string user_skills;
     std::string upload; // may be empty: none
     std::size_t tmpfs_megabytes = 512;
-    // Files and directories of the daemon that no mount may be, hold or lie in: the state directory, the API socket,
-    // the engine's socket. Absolute, without symbolic links.
+    // Files and directories of the daemon that no mount may be, hold or lie in: the state directory, the API
+    // socket, the engine's socket. Absolute; validate_roots adds where they really are.
     std::vector<std::string> off_limits = {};
 };
 
@@ -50,9 +50,9 @@ std::string_view closed_tree_of(std::string_view path) noexcept;
 // The setting that names a root, e.g. "MAO_WORKSPACE_ROOT"; empty for Kind::channel_workspace.
 std::string_view setting_of(Kind kind) noexcept;
 
-// The roots as Planner wants them: trailing slashes dropped, everything else refused with invalid_setting naming the
-// setting, its value and the rule. Asks the probe for roots that are symbolic links; a missing root is judged by its
-// spelling (controlplane/mounts/data_directories makes it).
+// The roots as Planner wants them: trailing slashes dropped, everything else refused with invalid_setting
+// naming the setting, its value and the rule. Asks the probe for roots that are symbolic links; a missing
+// root is judged by its spelling (controlplane/mounts/data_directories makes it).
 Result<Roots> validate_roots(Roots roots, const PathProbe& probe);
 
 } // namespace mao::mounts

@@ -19,6 +19,8 @@ namespace {
 // Set once the kernel or a seccomp profile said no; asking again would only cost a system call.
 std::atomic<bool> openat2_missing{false};
 
+constexpr int attempts_max = 1000;
+
 Error wrong(ErrorCode code, const std::string& relative, std::string_view why)
 {
     return Error(code, "path '" + relative + "': " + std::string(why));
@@ -40,6 +42,17 @@ bool is_missing_call(int error_number) noexcept
     return error_number == ENOSYS || error_number == EPERM;
 }
 
+Error failed_to_open(int error_number, const std::string& relative)
+{
+    // The path as a whole was measured before: what is too long can only be one of its names.
+    if (error_number == ENAMETOOLONG)
+        return wrong(ErrorCode::name_too_long, relative, "has a name of more than 255 bytes");
+    if (error_number == EAGAIN)
+        return wrong(ErrorCode::io_error, relative,
+                     "is being renamed all the time and can't be opened safely");
+    return error_from_errno(error_number, "open '" + relative + "'");
+}
+
 Result<std::vector<std::string>> components_of(const std::string& relative)
 {
     std::vector<std::string> components;
@@ -48,20 +61,35 @@ Result<std::vector<std::string>> components_of(const std::string& relative)
         std::string component = relative.substr(at, end - at);
         at = end + 1;
         if (component.empty() || component == ".") continue;
-        if (component == "..") return fail(wrong(ErrorCode::outside_allowed_roots, relative, "contains '..'"));
-        if (component.size() > limits::name_bytes_max)
-            return fail(ErrorCode::name_too_long, "a name in the path is longer than 255 bytes");
+        if (component == "..")
+            return fail(wrong(ErrorCode::outside_allowed_roots, relative, "contains '..'"));
+        if (component.size() > limits::name_bytes_max) return fail(failed_to_open(ENAMETOOLONG, relative));
         components.push_back(std::move(component));
     }
     return components;
+}
+
+bool is_symlink(int directory, const std::string& name)
+{
+    struct stat status{};
+    return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
 Result<UniqueFd> open_component(int directory, const std::string& name, int flags, mode_t mode,
                                 const std::string& whole)
 {
     UniqueFd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (!fd) return fail(error_from_errno(errno, "open '" + whole + "'"));
-    return fd;
+    if (fd) return fd;
+    // Where a directory is asked for, the kernel calls a symbolic link ENOTDIR before it thinks of ELOOP.
+    const int problem = errno;
+    const bool is_link = problem == ENOTDIR && is_symlink(directory, name);
+    return fail(failed_to_open(is_link ? ELOOP : problem, whole));
+}
+
+// "x/" and "x/." are x as a directory.
+bool asks_for_directory(const std::string& relative)
+{
+    return relative.ends_with('/') || relative.ends_with("/.");
 }
 
 Result<UniqueFd> walk(int directory, const std::string& relative, int flags, mode_t mode)
@@ -77,6 +105,10 @@ Result<UniqueFd> walk(int directory, const std::string& relative, int flags, mod
         holder = std::move(*next);
         at = holder.get();
     }
+    if (asks_for_directory(relative)) {
+        if ((flags & O_CREAT) != 0) return fail(failed_to_open(EISDIR, relative));
+        flags |= O_DIRECTORY;
+    }
     auto last = open_component(at, components->back(), flags, mode, relative);
     // O_PATH|O_NOFOLLOW opens a symlink itself instead of refusing it.
     if (last && (flags & O_PATH) != 0) {
@@ -87,22 +119,31 @@ Result<UniqueFd> walk(int directory, const std::string& relative, int flags, mod
     return last;
 }
 
+bool is_tmpfile(int flags) noexcept
+{
+    // O_TMPFILE contains the bit of O_DIRECTORY.
+    return (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 } // namespace
 
-Result<UniqueFd> open_beneath(int directory, const std::string& relative, int flags, Symlinks symlinks, mode_t mode)
+Result<UniqueFd> open_beneath(int directory, const std::string& relative, int flags, Symlinks symlinks,
+                              mode_t mode)
 {
     if (auto problem = problem_with(relative)) return fail(std::move(*problem));
     if (!openat2_missing.load(std::memory_order_relaxed)) {
         open_how how{};
         how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-        how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
+        how.mode = (flags & O_CREAT) != 0 || is_tmpfile(flags) ? mode : 0;
         how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
         if (symlinks == Symlinks::refuse) how.resolve |= RESOLVE_NO_SYMLINKS;
-        for (;;) {
-            UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
+        // EAGAIN: a rename raced the look-up. Bounded: whoever writes the tree can rename in it for ever.
+        for (int attempt = 1;; ++attempt) {
+            UniqueFd fd(
+                static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
             if (fd) return fd;
-            if (errno == EINTR || errno == EAGAIN) continue; // EAGAIN: a rename raced the look-up
-            if (!is_missing_call(errno)) return fail(error_from_errno(errno, "open '" + relative + "'"));
+            if (errno == EINTR || (errno == EAGAIN && attempt < attempts_max)) continue;
+            if (!is_missing_call(errno)) return fail(failed_to_open(errno, relative));
             // EPERM is also a plain refusal: only ENOSYS proves that the call itself is missing.
             if (errno == ENOSYS) openat2_missing.store(true, std::memory_order_relaxed);
             break;
@@ -127,6 +168,18 @@ Result<UniqueFd> make_directories(int directory, const std::string& relative, mo
     return at;
 }
 
+namespace {
+
+// A removed file that has a second hard link still has links, only its name tells; but a name may just end like that.
+bool names(const std::string& path, const struct stat& opened)
+{
+    struct stat status{};
+    return ::lstat(path.c_str(), &status) == 0 && status.st_dev == opened.st_dev &&
+           status.st_ino == opened.st_ino;
+}
+
+} // namespace
+
 Result<std::string> path_of(int fd)
 {
     std::array<char, PATH_MAX> buffer{};
@@ -134,11 +187,12 @@ Result<std::string> path_of(int fd)
     const ssize_t length = ::readlink(link.c_str(), buffer.data(), buffer.size());
     if (length < 0) return fail(error_from_errno(errno, "read the path of an open file"));
     std::string path(buffer.data(), static_cast<std::size_t>(length));
-    if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_path, "the open file has no path");
+    if (path.empty() || path.front() != '/')
+        return fail(ErrorCode::invalid_path, "the open file has no path");
     struct stat status{};
     if (::fstat(fd, &status) != 0) return fail(error_from_errno(errno, "stat an open file"));
-    // A directory that was removed has no links; a file may be unlinked and still be named " (deleted)".
-    if (status.st_nlink == 0) return fail(ErrorCode::no_such_file, "'" + path + "' was removed");
+    if (status.st_nlink == 0 || (path.ends_with(" (deleted)") && !names(path, status)))
+        return fail(ErrorCode::no_such_file, "'" + path + "' was removed");
     return path;
 }
 

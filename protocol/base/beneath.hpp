@@ -6,7 +6,8 @@
 // Errors: no_such_file ENOENT · not_a_directory ENOTDIR · too_many_links ELOOP (a symlink where none may be) ·
 // outside_allowed_roots EXDEV (would leave the tree) · permission_denied · name_too_long / path_too_long · io_error.
 // Where openat2 is missing (ENOSYS, or EPERM from an old seccomp profile) a component walk gives the same answers
-// for the no-symlink forms. Blocking: call from a pool unless the tree is known to be local and warm.
+// for the no-symlink forms, but refuses every `..`. Blocking: call from a pool unless the tree is known to be local
+// and warm.
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -20,7 +21,7 @@
 namespace mao::beneath {
 
 enum class Symlinks {
-    refuse,        // no symlink in any component, the last included
+    refuse, // no symlink in any component, the last included
     follow_inside, // followed as long as every step stays beneath the directory
 };
 

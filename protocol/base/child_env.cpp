@@ -11,9 +11,23 @@ namespace {
 // HOME … belong to the runtime; the loader's and bash's own start-up hooks would run code before the command does;
 // the rest decides which programs and packages are found.
 constexpr std::array<std::string_view, 17> protected_names = {
-    "BASH_ENV",  "ENV",     "HOME",       "IFS",           "LANG",  "LOGNAME",
-    "NPM_CONFIG_PREFIX",    "PATH",       "PIP_BREAK_SYSTEM_PACKAGES", "PIP_TARGET",
-    "PROMPT_COMMAND",       "PS4",        "SHELL",         "SHELLOPTS",    "USER", "BASHOPTS", "TMPDIR",
+    "BASH_ENV",
+    "ENV",
+    "HOME",
+    "IFS",
+    "LANG",
+    "LOGNAME",
+    "NPM_CONFIG_PREFIX",
+    "PATH",
+    "PIP_BREAK_SYSTEM_PACKAGES",
+    "PIP_TARGET",
+    "PROMPT_COMMAND",
+    "PS4",
+    "SHELL",
+    "SHELLOPTS",
+    "USER",
+    "BASHOPTS",
+    "TMPDIR",
 };
 
 bool is_name(std::string_view name) noexcept
@@ -27,17 +41,19 @@ bool is_name(std::string_view name) noexcept
 Result<void> check(const std::string& name, const std::string& value)
 {
     if (!is_name(name))
-        return fail(ErrorCode::invalid_argument, "env: '" + name.substr(0, 40) +
-                                                     "' is not a variable name: letters, digits and '_', at most 256, "
-                                                     "not starting with a digit");
+        return fail(ErrorCode::invalid_argument,
+                    "env: '" + name.substr(0, 40) +
+                        "' is not a variable name: letters, digits and '_', at most 256, "
+                        "not starting with a digit");
     if (is_protected_env_name(name))
-        return fail(ErrorCode::invalid_argument, "env: '" + name + "' is set by the runtime and can't be replaced");
+        return fail(ErrorCode::invalid_argument,
+                    "env: '" + name + "' is set by the runtime and can't be replaced");
     if (value.find('\0') != std::string::npos)
         return fail(ErrorCode::invalid_argument, "env: the value of '" + name + "' contains a NUL character");
     if (value.size() > limits::env_value_bytes_max)
-        return fail(ErrorCode::env_too_large, "env: the value of '" + name + "' has " + std::to_string(value.size()) +
-                                                  " bytes, at most " + std::to_string(limits::env_value_bytes_max) +
-                                                  " are possible");
+        return fail(ErrorCode::env_too_large,
+                    "env: the value of '" + name + "' has " + std::to_string(value.size()) +
+                        " bytes, at most " + std::to_string(limits::env_value_bytes_max) + " are possible");
     return {};
 }
 
@@ -52,9 +68,10 @@ bool is_protected_env_name(std::string_view name) noexcept
 Result<std::vector<std::string>> child_environment(const ChildEnvInput& input)
 {
     std::map<std::string, std::string> variables = {
-        {"HOME", input.home},   {"USER", input.user},   {"LOGNAME", input.user},
-        {"SHELL", input.shell}, {"LANG", "C.UTF-8"},    {"TMPDIR", "/tmp"},
-        {"PATH", input.path},   {"TERM", input.term.empty() ? "dumb" : input.term},
+        {"HOME", input.home},    {"USER", input.user},
+        {"LOGNAME", input.user}, {"SHELL", input.shell},
+        {"LANG", "C.UTF-8"},     {"TMPDIR", "/tmp"},
+        {"PATH", input.path},    {"TERM", input.term.empty() ? "dumb" : input.term},
     };
     if (!input.deps_dir.empty()) {
         variables["NPM_CONFIG_PREFIX"] = input.deps_dir + "/npm";
@@ -64,7 +81,8 @@ Result<std::vector<std::string>> child_environment(const ChildEnvInput& input)
         variables["PATH"] = input.deps_dir + "/npm/bin:" + input.deps_dir + "/py/bin:" + input.path;
     }
     if (input.extra.size() > limits::env_entries_max)
-        return fail(ErrorCode::env_too_large, "env: more than " + std::to_string(limits::env_entries_max) + " variables");
+        return fail(ErrorCode::env_too_large,
+                    "env: more than " + std::to_string(limits::env_entries_max) + " variables");
     for (const auto& [name, value] : input.extra) {
         if (auto ok = check(name, value); !ok) return fail(ok.error());
         variables[name] = value;

@@ -14,11 +14,11 @@
 namespace mao {
 
 struct ChildEnvInput {
-    std::string home;           // HOME
-    std::string user = "root";  // USER, LOGNAME
+    std::string home; // HOME
+    std::string user = "root"; // USER, LOGNAME
     std::string shell = "/bin/bash";
-    std::string deps_dir;       // {depsDir}/U; empty: no dependency variables
-    std::string term;           // TERM; empty: "dumb"
+    std::string deps_dir; // {depsDir}/U; empty: no dependency variables
+    std::string term; // TERM; empty: "dumb"
     std::string path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     // Of the call: validated here, may not replace a protected name.
     std::map<std::string, std::string> extra;

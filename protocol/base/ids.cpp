@@ -21,13 +21,18 @@ std::string quoted(std::string_view text)
     return shown;
 }
 
-std::string problem_of(std::string_view kind, std::string_view text, std::string_view extra, std::size_t longest)
+std::string problem_of(std::string_view kind, std::string_view text, std::string_view extra,
+                       std::size_t longest)
 {
-    const auto rest_ok = [extra](char c) { return is_alphanumeric(c) || extra.find(c) != std::string_view::npos; };
-    if (!text.empty() && text.size() <= longest && is_alphanumeric(text.front()) && std::ranges::all_of(text, rest_ok))
+    const auto rest_ok = [extra](char c) {
+        return is_alphanumeric(c) || extra.find(c) != std::string_view::npos;
+    };
+    if (!text.empty() && text.size() <= longest && is_alphanumeric(text.front()) &&
+        std::ranges::all_of(text, rest_ok))
         return {};
     return std::string(kind) + " " + quoted(text) + " is not valid: 1 to " + std::to_string(longest) +
-           " characters, the first a letter or a digit, then letters, digits or any of '" + std::string(extra) + "'";
+           " characters, the first a letter or a digit, then letters, digits or any of '" +
+           std::string(extra) + "'";
 }
 
 } // namespace

@@ -19,7 +19,8 @@ class Id {
 public:
     static Result<Id> parse(std::string_view text)
     {
-        if (auto wrong = Tag::problem(text); !wrong.empty()) return fail(ErrorCode::invalid_argument, std::move(wrong));
+        if (auto wrong = Tag::problem(text); !wrong.empty())
+            return fail(ErrorCode::invalid_argument, std::move(wrong));
         return Id(std::string(text));
     }
 
@@ -59,5 +60,8 @@ using ContainerId = detail::Id<detail::ContainerTag>;
 
 template <class Tag>
 struct std::hash<mao::detail::Id<Tag>> {
-    std::size_t operator()(const mao::detail::Id<Tag>& id) const noexcept { return std::hash<std::string>{}(id.text()); }
+    std::size_t operator()(const mao::detail::Id<Tag>& id) const noexcept
+    {
+        return std::hash<std::string>{}(id.text());
+    }
 };

@@ -32,16 +32,11 @@ constexpr std::size_t length_of(unsigned char lead) noexcept
 constexpr SecondByte second_of(unsigned char lead) noexcept
 {
     switch (lead) {
-    case 0xE0:
-        return {0xA0, 0xBF};
-    case 0xED:
-        return {0x80, 0x9F};
-    case 0xF0:
-        return {0x90, 0xBF};
-    case 0xF4:
-        return {0x80, 0x8F};
-    default:
-        return {0x80, 0xBF};
+    case 0xE0: return {0xA0, 0xBF};
+    case 0xED: return {0x80, 0x9F};
+    case 0xF0: return {0x90, 0xBF};
+    case 0xF4: return {0x80, 0x8F};
+    default: return {0x80, 0xBF};
     }
 }
 
@@ -145,7 +140,9 @@ std::string to_base64(std::string_view bytes)
 {
     std::string out;
     out.reserve((bytes.size() + 2) / 3 * 4);
-    const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])); };
+    const auto at = [&](std::size_t i) {
+        return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i]));
+    };
     std::size_t i = 0;
     for (; i + 3 <= bytes.size(); i += 3) {
         const std::uint32_t word = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
@@ -177,7 +174,8 @@ std::optional<std::string> from_base64(std::string_view text)
             word = word << 6 | static_cast<std::uint32_t>(value);
         }
         // Bits that no byte uses must be zero: one encoding for one meaning.
-        if ((padding == 1 && (word & 0xFF) != 0) || (padding == 2 && (word & 0xFFFF) != 0)) return std::nullopt;
+        if ((padding == 1 && (word & 0xFF) != 0) || (padding == 2 && (word & 0xFFFF) != 0))
+            return std::nullopt;
         for (std::size_t k = 0; k < 3 - padding; ++k)
             out += static_cast<char>(word >> (16 - 8 * k) & 0xFF);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// PathProbe over a table: directories and symbolic links that exist only here. Resolves like the kernel does, link by
-// link, with its limit of 40.
+// PathProbe over a table: directories and symbolic links that exist only here. Resolves like the kernel does,
+// link by link, with its limit of 40.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,7 @@
 #pragma once
-// A directory of its own for one test, removed with everything in it. Helpers for what tests lay out in trees; a
-// failure to lay it out throws, since a test that runs on less than it asked for would prove nothing.
+// A directory of its own for one test, removed with everything in it. Helpers for what tests lay out in
+// trees; a failure to lay it out throws, since a test that runs on less than it asked for would prove
+// nothing.
 
 #include <sys/stat.h>
 

@@ -7,6 +7,7 @@ import pytest
 from maotest import daemon
 from maotest.engine import image_exists
 from maotest.paths import AGENT, CONTROLD, IMAGE, MAOCTL
+from maotest.waiting import eventually
 
 LOG_LINES_SHOWN = 60
 
@@ -74,3 +75,49 @@ def pytest_runtest_makereport(item, call):
         for instance in daemon.alive():
             tail = instance.log_text().splitlines()[-LOG_LINES_SHOWN:]
             report.sections.append((f"log of {instance.name}", "\n".join(tail)))
+
+
+class Victim:
+    """A user whose agent is connected, and what must not change while others try to take its place."""
+
+    def __init__(self, instance, user):
+        self.instance = instance
+        self.user = user
+        self.container = instance.warm(user)
+        self.socket = instance.agent_socket(user)
+        self.connects = self._connects()
+        self.refused = self._runtime()["peers_refused"]
+        self.audited = len(self.refusals())
+        self.agent = instance.engine.init_pid(user)
+
+    def _runtime(self):
+        return self.instance.api.runtime(self.user)
+
+    def _connects(self):
+        return sum(1 for line in self.instance.log_text().splitlines()
+                   if "an agent connected" in line and f"user={self.user}" in line.replace('"', ""))
+
+    def refusals(self):
+        return self.instance.audit("peer_refused", user=self.user)
+
+    def assert_refused_and_audited(self, *reasons, times=1):
+        """The attack was counted and audited with one of the reasons; the real agent's connection is the same."""
+        eventually(lambda: self._runtime()["peers_refused"] >= self.refused + times, "the refusals are counted")
+        new = self.refusals()[self.audited:]
+        assert len(new) >= times, "no audit line"
+        for line in new:
+            assert line["code"] == "peer_refused" and line["why"], line
+            assert any(reason in line["why"] for reason in reasons), line
+        self.assert_unharmed()
+
+    def assert_unharmed(self):
+        runtime = self._runtime()
+        assert runtime["connected"] and runtime["generation"] == 1
+        assert self._connects() == self.connects, "the real agent had to connect again"
+        assert self.instance.engine.init_pid(self.user) == self.agent
+        assert self.instance.api.output(self.user, "echo unharmed") == "unharmed\n"
+
+
+@pytest.fixture
+def victim(mao, user):
+    return Victim(mao, user)

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the planner share: the default roots of the product on a disk where all of them exist, with the
-// directories of users 1, 10 and 01 and a few chats.
+// What the tests of the planner share: the default roots of the product on a disk where all of them exist,
+// with the directories of users 1, 10 and 01 and a few chats.
 
 #include <string>
 #include <utility>

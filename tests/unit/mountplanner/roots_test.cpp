@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -131,6 +132,23 @@ TEST_CASE("a root that is a link is judged by where it leads as well")
         CHECK(valid.error().code() == ErrorCode::invalid_setting);
         CHECK(valid.error().message().find(row.told) != std::string::npos);
     }
+}
+
+TEST_CASE("the daemon's own places are off limits as spelled and where they really are")
+{
+    Roots roots = default_roots();
+    roots.off_limits = {"", "/var/lib/mao/", "/run/mao.sock", "/missing"};
+    World world;
+    world.disk.add_directory("/opt/mao-data/users/7/state");
+    world.disk.add_link("/var/lib/mao", "/opt/mao-data/users/7/state");
+    world.disk.add_directory("/run/mao.sock");
+    const auto valid = validate_roots(roots, world.disk);
+    REQUIRE(valid);
+    CHECK(valid->off_limits == std::vector<std::string>{"/opt/mao-data/users/7/state", "/var/lib/mao",
+                                                        "/run/mao.sock", "/missing"});
+    const Planner planner(*valid, world.disk);
+    CHECK(planner.plan(mao::testing::user("7"), {}).error().code() == ErrorCode::mount_source_is_ancestor);
+    CHECK(planner.plan(mao::testing::user("1"), {}));
 }
 
 TEST_CASE("one user's root may lie in another root, as the default channel directory does")

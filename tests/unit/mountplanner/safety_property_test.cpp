@@ -1,5 +1,5 @@
-// Whatever paths a plan is filled with: what assert_safe lets through is the user's own. The paths are made of the
-// very pieces that attacks are made of, on a disk full of links, with a fixed seed.
+// Whatever paths a plan is filled with: what assert_safe lets through is the user's own. The paths are made
+// of the very pieces that attacks are made of, on a disk full of links, with a fixed seed.
 
 #include <cstddef>
 #include <random>
@@ -95,7 +95,7 @@ TEST_CASE("no string of path pieces makes a foreign source safe")
     lay_links(world);
     Dice dice;
     std::size_t accepted = 0;
-    for (int round = 0; round < 4'000; ++round) {
+    for (int round = 0; round < 1'500; ++round) {
         const std::string source = dice.path();
         const std::string target = dice.below(8) == 0 ? dice.path() : source;
         CAPTURE(source);
@@ -112,7 +112,7 @@ TEST_CASE("no string of path pieces makes a foreign source safe")
             }
     }
     // Otherwise this test would show nothing.
-    CHECK(accepted > 100);
+    CHECK(accepted > 40);
 }
 
 TEST_CASE("no string of path pieces makes the planner mount more than the user's own")
@@ -121,7 +121,7 @@ TEST_CASE("no string of path pieces makes the planner mount more than the user's
     lay_links(world);
     Dice dice;
     std::size_t extra = 0;
-    for (int round = 0; round < 20'000; ++round) {
+    for (int round = 0; round < 8'000; ++round) {
         const std::string workspace = dice.path();
         const auto plan = world.try_plan("1", {workspace});
         if (!plan) continue;
@@ -135,5 +135,5 @@ TEST_CASE("no string of path pieces makes the planner mount more than the user's
             }
         REQUIRE(covers(*plan, workspace.substr(0, workspace.find_last_not_of('/') + 1)));
     }
-    CHECK(extra > 20);
+    CHECK(extra > 10);
 }

@@ -1,0 +1,173 @@
+#include "tests/bench/rows.hpp"
+
+#include <algorithm>
+
+namespace mao::bench {
+namespace {
+
+Bar ratio_at_most(double value)
+{
+    return {Quantity::ratio, Direction::at_most, value};
+}
+
+Bar ratio_at_least(double value)
+{
+    return {Quantity::ratio, Direction::at_least, value};
+}
+
+Bar median_at_most(double value)
+{
+    return {Quantity::median, Direction::at_most, value};
+}
+
+Bar p99_at_most(double value)
+{
+    return {Quantity::p99, Direction::at_most, value};
+}
+
+// clang-format off
+std::vector<Row> make_rows()
+{
+    using enum Group;
+    using enum Unit;
+    return {
+        {"socket-host", "raw socket ping-pong, host to host", latency, microseconds, "", {}},
+        {"socket-container", "raw socket ping-pong, host to container", latency, microseconds, "socket-host", {}},
+        {"channel-echo", "ping of the agent over the channel", latency, microseconds, "socket-container",
+         {ratio_at_most(2)}},
+        {"http-health", "GET /healthz, the daemon's HTTP alone", latency, microseconds, "socket-container", {}},
+        {"http-echo", "read_file of one line by API", latency, microseconds, "socket-container",
+         {ratio_at_most(6), p99_at_most(400)}},
+
+        {"spawn-bash", "posix_spawn of bash -c true, in a container", calls, milliseconds, "", {}},
+        {"shell-once", "shell 'true' by API", calls, milliseconds, "spawn-bash", {ratio_at_most(1.3)}},
+        {"exec-cli", "docker exec true", calls, milliseconds, "shell-once", {ratio_at_least(20)}},
+        {"exec-api", "exec of true by Engine API", calls, milliseconds, "shell-once", {ratio_at_least(20)}},
+
+        {"plain-cold", "create and start by Engine API, same container", starts, milliseconds, "", {}},
+        {"cold-start", "first call of a new user", starts, milliseconds, "plain-cold", {ratio_at_most(1.1)}},
+        {"cold-connect", "of it, the wait for the connection", starts, milliseconds, "",
+         {median_at_most(15)}},
+        {"plain-restart", "start of a stopped container by Engine API", starts, milliseconds, "", {}},
+        {"stopped-start", "first call after a stop", starts, milliseconds, "plain-restart", {ratio_at_most(1.05)}},
+
+        {"agent-size", "the agent's binary", agent, megabytes, "", {median_at_most(4)}},
+        {"agent-memory", "resident memory of an idle agent", agent, megabytes, "", {median_at_most(6)}},
+        {"agent-connect", "exec of the agent to its first frame, on the host", agent, milliseconds, "", {}},
+
+        {"lines-exec", "docker exec of seq 100000", output, milliseconds, "", {}},
+        {"lines-api", "shell 'seq 100000' by API", output, milliseconds, "lines-exec", {}},
+        {"bytes-exec", "docker exec that prints 10 MiB", output, milliseconds, "", {}},
+        {"bytes-api", "shell that prints 10 MiB, by API", output, milliseconds, "bytes-exec", {}},
+    };
+}
+// clang-format on
+
+std::string all_names()
+{
+    std::string names;
+    for (const Row& row : rows())
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    return names;
+}
+
+} // namespace
+
+const std::vector<Row>& rows()
+{
+    static const std::vector<Row> table = make_rows();
+    return table;
+}
+
+const Row* find_row(std::string_view name)
+{
+    const auto found = std::ranges::find(rows(), name, &Row::name);
+    return found == rows().end() ? nullptr : &*found;
+}
+
+Result<std::set<std::string_view>> chosen_rows(std::string_view names)
+{
+    std::set<std::string_view> chosen;
+    if (names.empty())
+        for (const Row& row : rows())
+            chosen.insert(row.name);
+    while (!names.empty()) {
+        const std::string_view name = names.substr(0, names.find(','));
+        names.remove_prefix(std::min(names.size(), name.size() + 1));
+        const Row* row = find_row(name);
+        if (row == nullptr)
+            return fail(ErrorCode::invalid_argument,
+                        "there is no row '" + std::string(name) + "'; the rows are: " + all_names());
+        for (; row != nullptr; row = find_row(row->base))
+            chosen.insert(row->name);
+    }
+    return chosen;
+}
+
+double in_unit(double value, Unit unit) noexcept
+{
+    switch (unit) {
+    case Unit::microseconds: return value;
+    case Unit::milliseconds: return value / 1e3;
+    case Unit::megabytes: return value / 1e6;
+    }
+    return value;
+}
+
+std::string_view to_string(Unit unit) noexcept
+{
+    switch (unit) {
+    case Unit::microseconds: return "µs";
+    case Unit::milliseconds: return "ms";
+    case Unit::megabytes: return "MB";
+    }
+    return "";
+}
+
+std::string_view to_string(Verdict verdict) noexcept
+{
+    switch (verdict) {
+    case Verdict::pass: return "pass";
+    case Verdict::miss: return "MISS";
+    case Verdict::information: return "";
+    }
+    return "";
+}
+
+bool holds(const Bar& bar, const Finding& finding) noexcept
+{
+    double value = 0;
+    switch (bar.quantity) {
+    case Quantity::median: value = finding.median; break;
+    case Quantity::p99: value = finding.p99; break;
+    case Quantity::ratio:
+        if (!finding.ratio) return false;
+        value = *finding.ratio;
+        break;
+    }
+    return bar.direction == Direction::at_most ? value <= bar.value : value >= bar.value;
+}
+
+std::vector<Finding> judge(const Measured& measured)
+{
+    std::vector<Finding> findings;
+    for (const Row& row : rows()) {
+        const auto series = measured.find(row.name);
+        if (series == measured.end() || series->second.empty()) continue;
+        const std::vector<double> all = series->second.all();
+        Finding finding{.row = &row,
+                        .samples = all.size(),
+                        .median = in_unit(median(all), row.unit),
+                        .p99 = in_unit(percentile(all, 0.99), row.unit),
+                        .ratio = std::nullopt,
+                        .verdicts = {}};
+        if (const auto base = measured.find(row.base); base != measured.end() && !base->second.empty())
+            finding.ratio = ratio(series->second, base->second);
+        for (const Bar& bar : row.bars)
+            finding.verdicts.push_back(holds(bar, finding) ? Verdict::pass : Verdict::miss);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace mao::bench
