@@ -36,7 +36,8 @@ void add_settings(CLI::App& app, RawSettings& flags)
 
 CommandLine leave(std::string text, int exit_code)
 {
-    return {.action = CommandLine::Action::leave, .flags = {}, .text = std::move(text), .exit_code = exit_code};
+    return {
+        .action = CommandLine::Action::leave, .flags = {}, .text = std::move(text), .exit_code = exit_code};
 }
 
 } // namespace
@@ -46,7 +47,8 @@ CommandLine parse_command_line(int argc, const char* const* argv)
     CommandLine line;
     bool check = false;
     bool document = false;
-    CLI::App app("mao-controld: runs the tool calls of each user in that user's own container.", "mao-controld");
+    CLI::App app("mao-controld: runs the tool calls of each user in that user's own container.",
+                 "mao-controld");
     app.set_version_flag("--version", "mao-controld " MAO_VERSION);
     app.add_flag("--check", check, "Check settings and machine, say what is wrong, and exit.");
     app.add_flag("--config-document", document)->group(""); // makes docs/config.md
@@ -58,7 +60,8 @@ CommandLine parse_command_line(int argc, const char* const* argv)
         app.exit(asked, out, out);
         return leave(out.str(), 0);
     } catch (const CLI::Error& mistake) {
-        return leave(std::string("mao-controld: ") + mistake.what() + "\nmao-controld --help lists the flags\n",
+        return leave(std::string("mao-controld: ") + mistake.what() +
+                         "\nmao-controld --help lists the flags\n",
                      usage_exit_code);
     }
     if (document) return leave(config_document(), 0);

@@ -16,7 +16,7 @@ struct CommandLine {
     };
     Action action = Action::serve;
     RawSettings flags; // by setting name; --config arrives as MAO_CONFIG
-    std::string text;  // for stdout when exit_code is 0, else for stderr
+    std::string text; // for stdout when exit_code is 0, else for stderr
     int exit_code = 0; // 2: wrong usage
 };
 

@@ -71,9 +71,13 @@ asio::awaitable<Result<void>> engine_answers(Engine& engine)
 
 // In the order of wiring; destroyed in the reverse.
 struct Daemon::Parts {
-    Parts(asio::io_context& loop, asio::thread_pool& pool, const Settings& settings, mounts::Roots roots, AuditLog log)
-        : audit(std::move(log)), planner(std::move(roots), probe), engine(settings.engine_socket),
-          registry(loop.get_executor(), pool, settings, engine, planner, audit), envelopes(settings),
+    Parts(asio::io_context& loop, asio::thread_pool& pool, const Settings& settings, mounts::Roots roots,
+          AuditLog log)
+        : audit(std::move(log)),
+          planner(std::move(roots), probe),
+          engine(settings.engine_socket),
+          registry(loop.get_executor(), pool, settings, engine, planner, audit),
+          envelopes(settings),
           dispatcher(registry, envelopes)
     {
         readiness.push_back({"engine", [this] { return engine_answers(engine); }});
@@ -127,9 +131,10 @@ PreflightInput Daemon::preflight_input() const
 Result<void> Daemon::mode_is_built() const
 {
     if (settings_.runtime_mode == RuntimeMode::docker) return {};
-    return fail(ErrorCode::preflight_failed,
-                "MAO_CLOUD_RUNTIME is 'host', which this version cannot serve: it isolates users in containers only; "
-                "set MAO_CLOUD_RUNTIME=docker");
+    return fail(
+        ErrorCode::preflight_failed,
+        "MAO_CLOUD_RUNTIME is 'host', which this version cannot serve: it isolates users in containers only; "
+        "set MAO_CLOUD_RUNTIME=docker");
 }
 
 asio::awaitable<Result<void>> Daemon::passes_preflight()
@@ -154,7 +159,8 @@ asio::awaitable<Result<void>> Daemon::start()
     if (!server) co_return fail(server.error());
     parts_->server = std::move(*server);
     parts_->server->start();
-    log::info("ready", {{"version", MAO_VERSION}, {"instance", settings_.instance}, {"api", settings_.api_socket}});
+    log::info("ready",
+              {{"version", MAO_VERSION}, {"instance", settings_.instance}, {"api", settings_.api_socket}});
     co_return Result<void>();
 }
 
@@ -167,7 +173,8 @@ asio::awaitable<void> Daemon::serve()
         exit_status_ = 1;
     } else {
         const auto [error, signal] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
-        log::info("stopping: no new calls, running ones are answered", {{"signal", signal}, {"calls", parts_->dispatcher.calls_running()}});
+        log::info("stopping: no new calls, running ones are answered",
+                  {{"signal", signal}, {"calls", parts_->dispatcher.calls_running()}});
         // Whoever insists gets an end at once: from here on the default disposition holds.
         signals.clear();
         std::signal(SIGTERM, SIG_DFL);
@@ -185,8 +192,8 @@ asio::awaitable<void> Daemon::print_checks()
     auto checks = co_await preflight(std::move(input), engine);
     for (const Check& check : checks) {
         const std::string cure = check.cure.empty() ? "" : "; " + check.cure;
-        std::printf("%-5s %s: %s%s\n", std::string(to_string(check.status)).c_str(), check.name.c_str(), check.found.c_str(),
-                    cure.c_str());
+        std::printf("%-5s %s: %s%s\n", std::string(to_string(check.status)).c_str(), check.name.c_str(),
+                    check.found.c_str(), cure.c_str());
     }
     if (!verdict(checks)) exit_status_ = 1;
 }

@@ -23,6 +23,15 @@ void print(std::string_view text)
     (void)!::write(STDOUT_FILENO, text.data(), text.size()); // a closed standard output is the caller's wish
 }
 
+std::string what_of(const std::exception_ptr& broken)
+{
+    try {
+        std::rethrow_exception(broken);
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+}
+
 int serve(const CommandLine& line)
 {
     // Several arenas would keep what large calls freed; the pool's threads allocate little.
@@ -34,16 +43,14 @@ int serve(const CommandLine& line)
     options.is_init = ::getpid() == 1;
     options.children_open_files_max = limits.children_open_files_max;
     Agent agent(loop, std::move(options));
-    std::exception_ptr broken;
-    auto ended = [&](std::exception_ptr exception) {
-        broken = exception;
-        loop.stop();
+    // Without tearing down: a pool thread may be held for ever by a dead disk, and a broken agent's parts by each other.
+    auto ended = [](std::exception_ptr broken) {
+        if (broken) log(LogLevel::error, "the agent broke: " + what_of(broken));
+        ::_exit(broken ? 1 : 0);
     };
     boost::asio::co_spawn(loop, agent.run(), ended);
     loop.run();
-    if (broken) std::rethrow_exception(broken);
-    // Without waiting for a pool thread that a dead disk may hold for ever.
-    ::_exit(0);
+    return 1; // never: `ended` comes before the loop runs out of work
 }
 
 int run(const std::vector<std::string_view>& arguments)

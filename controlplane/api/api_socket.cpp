@@ -53,7 +53,8 @@ Result<sockaddr_un> address_of(const std::string& path)
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path)
-        return fail(ErrorCode::path_too_long, "the socket path " + in_quotes(path) + " is empty or longer than 107 bytes");
+        return fail(ErrorCode::path_too_long,
+                    "the socket path " + in_quotes(path) + " is empty or longer than 107 bytes");
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     return address;
 }
@@ -86,25 +87,28 @@ UniqueFd unix_socket()
 
 Result<void> clear_left_over(const std::string& path, const sockaddr_un& address)
 {
-    struct stat facts {};
+    struct stat facts{};
     if (::lstat(path.c_str(), &facts) != 0) {
         if (errno == ENOENT) return {};
         return failed(errno, "look at", path);
     }
     if (!S_ISSOCK(facts.st_mode))
-        return fail(ErrorCode::conflict, in_quotes(path) + " exists and is no socket: move it away, or choose another "
-                                                        "MAO_API_SOCKET");
+        return fail(ErrorCode::conflict, in_quotes(path) +
+                                             " exists and is no socket: move it away, or choose another "
+                                             "MAO_API_SOCKET");
     const UniqueFd probe = unix_socket();
     if (!probe) return failed(errno, "make a socket for", path);
     const int refused = ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     // EAGAIN: somebody listens and is busy.
     if (refused == 0 || errno == EAGAIN)
         return fail(ErrorCode::conflict, "another program answers on the socket " + in_quotes(path));
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed(errno, "remove the left-over socket", path);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+        return failed(errno, "remove the left-over socket", path);
     return {};
 }
 
-Result<UniqueFd> bind_and_listen(const std::string& path, const sockaddr_un& address, std::optional<gid_t> group)
+Result<UniqueFd> bind_and_listen(const std::string& path, const sockaddr_un& address,
+                                 std::optional<gid_t> group)
 {
     UniqueFd fd = unix_socket();
     if (!fd) return failed(errno, "make a socket for", path);
@@ -120,19 +124,17 @@ Result<UniqueFd> bind_and_listen(const std::string& path, const sockaddr_un& add
 
 } // namespace
 
-ApiSocket::ApiSocket(std::string path, UniqueFd lock, UniqueFd fd, dev_t device, ino_t inode) :
-    path_(std::move(path)), lock_(std::move(lock)), fd_(std::move(fd)), device_(device), inode_(inode)
-{
-}
+ApiSocket::ApiSocket(std::string path, UniqueFd lock, UniqueFd fd, dev_t device, ino_t inode)
+    : path_(std::move(path)), lock_(std::move(lock)), fd_(std::move(fd)), device_(device), inode_(inode)
+{}
 
-ApiSocket::ApiSocket(ApiSocket&& other) noexcept :
-    path_(std::exchange(other.path_, {})),
-    lock_(std::move(other.lock_)),
-    fd_(std::move(other.fd_)),
-    device_(other.device_),
-    inode_(other.inode_)
-{
-}
+ApiSocket::ApiSocket(ApiSocket&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      lock_(std::move(other.lock_)),
+      fd_(std::move(other.fd_)),
+      device_(other.device_),
+      inode_(other.inode_)
+{}
 
 ApiSocket::~ApiSocket()
 {
@@ -149,14 +151,14 @@ Result<ApiSocket> ApiSocket::listen(const std::string& path, const std::string& 
     if (auto cleared = clear_left_over(path, *address); !cleared) return fail(std::move(cleared.error()));
     auto fd = bind_and_listen(path, *address, group_id(group));
     if (!fd) return fail(std::move(fd.error()));
-    struct stat facts {};
+    struct stat facts{};
     if (::lstat(path.c_str(), &facts) != 0) return failed(errno, "look at", path);
     return ApiSocket(path, std::move(*locked), std::move(*fd), facts.st_dev, facts.st_ino);
 }
 
 void ApiSocket::unlink() noexcept
 {
-    struct stat facts {};
+    struct stat facts{};
     if (path_.empty()) return;
     if (::lstat(path_.c_str(), &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_)
         ::unlink(path_.c_str());

@@ -16,24 +16,24 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t shown_bytes_max = 80;
-
-// "the text 'abc'", "5", "null", "an array": never more than a few bytes of what was sent.
+// "a text of 3 bytes", "5", "an array": never the text itself, it may be a credential in the wrong place (case 77).
 std::string shown(const json::value& value)
 {
     switch (value.kind()) {
     case json::kind::object: return "an object";
     case json::kind::array: return "an array";
-    case json::kind::string: {
-        const std::string_view text(value.get_string().data(), value.get_string().size());
-        if (text.size() > shown_bytes_max) return "a text of " + std::to_string(text.size()) + " bytes";
-        return "the text " + in_quotes(text);
-    }
+    case json::kind::string: return "a text of " + std::to_string(value.get_string().size()) + " bytes";
     default: break;
     }
     std::string number;
     wire::append_json(number, value);
     return number;
+}
+
+// What stands where an object belongs may be a credential: a text is told by its kind alone (case 77).
+std::string kind_of(const json::value& value)
+{
+    return value.is_string() ? "a text" : shown(value);
 }
 
 } // namespace
@@ -53,7 +53,7 @@ Result<json::object> json_body(const Request& request)
                     "the body is nested deeper than " + std::to_string(limits::json_depth_max) + " levels");
     if (problem) return fail(ErrorCode::invalid_json, "the body is not JSON: " + problem.message());
     if (!value.is_object())
-        return fail(ErrorCode::not_an_object, "the body is " + shown(value) + "; it must be an object");
+        return fail(ErrorCode::not_an_object, "the body is " + kind_of(value) + "; it must be an object");
     return std::move(value.get_object());
 }
 
@@ -73,7 +73,8 @@ json::value* BodyReader::require(std::string_view field, std::string_view allowe
 
 void BodyReader::reject(std::string_view field, std::string_view problem)
 {
-    if (!problem_) problem_.emplace(ErrorCode::invalid_argument, in_quotes(field) + " " + std::string(problem));
+    if (!problem_)
+        problem_.emplace(ErrorCode::invalid_argument, in_quotes(field) + " " + std::string(problem));
 }
 
 void BodyReader::mistyped(std::string_view field, const json::value& found, std::string_view allowed)
@@ -105,7 +106,8 @@ std::optional<std::string> BodyReader::optional_text(std::string_view field)
     return text_of(field, *value);
 }
 
-std::optional<std::int64_t> BodyReader::optional_integer(std::string_view field, std::int64_t low, std::int64_t high)
+std::optional<std::int64_t> BodyReader::optional_integer(std::string_view field, std::int64_t low,
+                                                         std::int64_t high)
 {
     const json::value* const value = find(field);
     if (value == nullptr) return std::nullopt;
@@ -129,7 +131,7 @@ json::object BodyReader::required_object(std::string_view field)
     json::value* const value = require(field, "an object");
     if (value == nullptr) return {};
     if (value->is_object()) return std::move(value->get_object());
-    mistyped(field, *value, "an object");
+    reject(field, "is " + kind_of(*value) + "; it must be an object");
     return {};
 }
 
@@ -138,7 +140,7 @@ std::optional<json::object> BodyReader::optional_object(std::string_view field)
     json::value* const value = find(field);
     if (value == nullptr) return std::nullopt;
     if (value->is_object()) return std::move(value->get_object());
-    mistyped(field, *value, "an object");
+    reject(field, "is " + kind_of(*value) + "; it must be an object");
     return json::object();
 }
 
@@ -148,8 +150,8 @@ Result<void> BodyReader::finish() const
     for (const auto& member : object_) {
         const std::string_view name(member.key().data(), member.key().size());
         if (std::ranges::find(known_, name) == known_.end())
-            return fail(ErrorCode::invalid_argument,
-                        "the body has a field " + in_quotes(name) + " that is not known" + did_you_mean(name, known_));
+            return fail(ErrorCode::invalid_argument, "the body has a field " + in_quotes(name) +
+                                                         " that is not known" + did_you_mean(name, known_));
     }
     return {};
 }

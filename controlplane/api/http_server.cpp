@@ -24,9 +24,9 @@ constexpr std::chrono::milliseconds accept_pause{100};
 // A session is on the server's list exactly as long as it lives.
 class Listed {
 public:
-    Listed(std::list<HttpSession*>& list, HttpSession& session) : list_(list), place_(list.insert(list.end(), &session))
-    {
-    }
+    Listed(std::list<HttpSession*>& list, HttpSession& session)
+        : list_(list), place_(list.insert(list.end(), &session))
+    {}
     Listed(const Listed&) = delete;
     Listed& operator=(const Listed&) = delete;
     ~Listed() { list_.erase(place_); }
@@ -44,19 +44,22 @@ void report_broken(std::string_view task, std::string_view what)
 // Does not wait: a caller over the limit is told, not served.
 void refuse(HttpSession::Socket& socket, std::size_t connections_max)
 {
-    const std::string detail = "the daemon serves " + std::to_string(connections_max) + " connections already";
+    const std::string detail =
+        "the daemon serves " + std::to_string(connections_max) + " connections already";
     const std::string body = R"({"type":"urn:mao:problem:overloaded","title":"Overloaded","status":503,)"
-                             R"("code":"overloaded","detail":")" + detail + "\"}";
+                             R"("code":"overloaded","detail":")" +
+                             detail + "\"}";
     const std::string reply = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
                               "Retry-After: 1\r\nConnection: close\r\nContent-Length: " +
                               std::to_string(body.size()) + "\r\n\r\n" + body;
-    (void)::send(socket.native_handle(), reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL); // at worst it only sees the close
+    (void)::send(socket.native_handle(), reply.data(), reply.size(),
+                 MSG_DONTWAIT | MSG_NOSIGNAL); // at worst it only sees the close
 }
 
 } // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::open(asio::any_io_executor executor, HttpServerOptions options,
-                                                     const Router& router)
+Result<std::unique_ptr<HttpServer>> HttpServer::open(asio::any_io_executor executor,
+                                                     HttpServerOptions options, const Router& router)
 {
     auto socket = ApiSocket::listen(options.socket_path, options.group);
     if (!socket) return fail(std::move(socket.error()));
@@ -65,17 +68,16 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(asio::any_io_executor execu
 }
 
 HttpServer::HttpServer(asio::any_io_executor executor, HttpServerOptions options, const Router& router,
-                       ApiSocket socket) :
-    executor_(executor),
-    options_(std::move(options)),
-    router_(router),
-    socket_(std::move(socket)),
-    acceptor_(executor, asio::local::stream_protocol(), socket_.release_fd()),
-    budget_(options_.bodies_bytes_max),
-    service_(executor, report_broken),
-    connections_(executor, report_broken)
-{
-}
+                       ApiSocket socket)
+    : executor_(executor),
+      options_(std::move(options)),
+      router_(router),
+      socket_(std::move(socket)),
+      acceptor_(executor, asio::local::stream_protocol(), socket_.release_fd()),
+      budget_(options_.bodies_bytes_max),
+      service_(executor, report_broken),
+      connections_(executor, report_broken)
+{}
 
 HttpServer::~HttpServer() = default;
 
@@ -98,7 +100,8 @@ asio::awaitable<void> HttpServer::accept_connections()
         }
         if (problem == asio::error::operation_aborted || !acceptor_.is_open()) break;
         if (!std::exchange(complained, true))
-            log::warning("cannot accept a connection of the API, trying again", {{"cause", problem.message()}});
+            log::warning("cannot accept a connection of the API, trying again",
+                         {{"cause", problem.message()}});
         pause.expires_after(accept_pause);
         co_await pause.async_wait(asio::use_awaitable);
     }
@@ -130,7 +133,8 @@ asio::awaitable<void> HttpServer::watch_deadlines()
         timer.expires_after(options_.deadline_step);
         co_await timer.async_wait(asio::use_awaitable);
         const auto now = HttpSession::Clock::now();
-        for (HttpSession* session : sessions_) session->check_deadline(now);
+        for (HttpSession* session : sessions_)
+            session->check_deadline(now);
     }
 }
 
@@ -146,12 +150,15 @@ asio::awaitable<void> HttpServer::stop(std::chrono::steady_clock::duration drain
     socket_.unlink();
     boost::system::error_code ignored; // closing cannot fail in a way that matters
     acceptor_.close(ignored);
-    for (HttpSession* session : sessions_) session->finish();
+    for (HttpSession* session : sessions_)
+        session->finish();
     Error late(ErrorCode::deadline_exceeded, "requests were still being answered");
     const auto drained = co_await channel::with_deadline(sessions_over(), drain, std::move(late));
     if (!drained) {
-        log::warning("the API stops with requests unanswered, cancelling them", {{"sessions", sessions_.size()}});
-        for (HttpSession* session : sessions_) session->abandon();
+        log::warning("the API stops with requests unanswered, cancelling them",
+                     {{"sessions", sessions_.size()}});
+        for (HttpSession* session : sessions_)
+            session->abandon();
         connections_.cancel();
         co_await connections_.join();
     }

@@ -38,8 +38,8 @@ struct HttpServerOptions {
 class HttpServer {
 public:
     // Binds and listens; accepts from `start` on. conflict: somebody answers on that socket.
-    static Result<std::unique_ptr<HttpServer>> open(boost::asio::any_io_executor executor, HttpServerOptions options,
-                                                    const Router& router);
+    static Result<std::unique_ptr<HttpServer>> open(boost::asio::any_io_executor executor,
+                                                    HttpServerOptions options, const Router& router);
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
     ~HttpServer();
@@ -47,7 +47,8 @@ public:
     void start();
     // Accepts no more, closes idle connections, waits for requests that are being answered; after `drain` they hear
     // `shutting_down` and are cancelled. Returns when no session is left.
-    boost::asio::awaitable<void> stop(std::chrono::steady_clock::duration drain = limits::shutdown_drain_deadline);
+    boost::asio::awaitable<void>
+    stop(std::chrono::steady_clock::duration drain = limits::shutdown_drain_deadline);
 
     struct Counters {
         std::uint64_t accepted = 0;

@@ -13,6 +13,7 @@
 
 #include "controlplane/api/problem.hpp"
 #include "protocol/base/ensure.hpp"
+#include "protocol/base/secret.hpp"
 
 namespace mao::control {
 
@@ -78,16 +79,15 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 } // namespace
 
 HttpSession::HttpSession(Socket socket, const Router& router, const RequestParser::Limits& limits,
-                         const Deadlines& deadlines, BodyBudget& budget) :
-    socket_(std::move(socket)),
-    router_(router),
-    deadlines_(deadlines),
-    parser_(limits, budget),
-    meta_(peer_of(socket_)),
-    input_(std::make_unique_for_overwrite<char[]>(input_bytes)),
-    deadline_(Clock::now() + deadlines.idle)
-{
-}
+                         const Deadlines& deadlines, BodyBudget& budget)
+    : socket_(std::move(socket)),
+      router_(router),
+      deadlines_(deadlines),
+      parser_(limits, budget),
+      meta_(peer_of(socket_)),
+      input_(std::make_unique_for_overwrite<char[]>(input_bytes)),
+      deadline_(Clock::now() + deadlines.idle)
+{}
 
 asio::awaitable<void> HttpSession::run()
 {
@@ -135,6 +135,7 @@ Result<void> HttpSession::parse_buffered()
 {
     const auto used = parser_.feed({input_.get() + input_begin_, input_end_ - input_begin_});
     if (!used) return fail(used.error());
+    ::explicit_bzero(input_.get() + input_begin_, *used); // bodies carry credentials (E6)
     input_begin_ += *used;
     if (parser_.done() || input_begin_ == input_end_) {
         if (input_begin_ == input_end_) input_begin_ = input_end_ = 0;
@@ -166,7 +167,8 @@ asio::awaitable<void> HttpSession::allow_body()
 asio::awaitable<bool> HttpSession::write(const Reply& reply, bool keep_alive)
 {
     fill_head(reply, keep_alive);
-    const std::string_view body = request_.method == Method::head ? std::string_view() : std::string_view(reply.body);
+    const std::string_view body =
+        request_.method == Method::head ? std::string_view() : std::string_view(reply.body);
     const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_), asio::buffer(body)};
     enter(Phase::writing);
     const auto [problem, written] = co_await asio::async_write(socket_, parts, expected_failure);
@@ -184,7 +186,8 @@ void HttpSession::fill_head(const Reply& reply, bool keep_alive)
         append_number(head_, reply.body.size());
         head_.append("\r\n");
     }
-    for (const auto& [name, value] : reply.headers) append_header(head_, name, value);
+    for (const auto& [name, value] : reply.headers)
+        append_header(head_, name, value);
     if (!keep_alive) head_.append("Connection: close\r\n");
     head_.append("\r\n");
 }
@@ -217,14 +220,18 @@ void HttpSession::enter(Phase phase)
 {
     phase_ = phase;
     if (phase == Phase::handling) return;
-    const auto allowed = phase == Phase::idle ? deadlines_.idle : phase == Phase::head ? deadlines_.header
-                                                                                        : deadlines_.body;
+    const auto allowed = phase == Phase::idle   ? deadlines_.idle
+                         : phase == Phase::head ? deadlines_.header
+                                                : deadlines_.body;
     deadline_ = Clock::now() + allowed;
 }
 
 void HttpSession::forget_large_body()
 {
-    if (request_.body.capacity() > body_bytes_kept) request_.body = std::string();
+    if (request_.body.capacity() > body_bytes_kept) {
+        Secret::wipe(request_.body);
+        request_.body.shrink_to_fit();
+    }
     if (head_.capacity() > body_bytes_kept) head_ = std::string();
 }
 
@@ -250,7 +257,8 @@ void HttpSession::finish()
 void HttpSession::abandon()
 {
     if (phase_ == Phase::handling) {
-        const Reply reply = problem(Error(ErrorCode::shutting_down, "the daemon stops; the call was not finished"));
+        const Reply reply =
+            problem(Error(ErrorCode::shutting_down, "the daemon stops; the call was not finished"));
         fill_head(reply, false);
         head_ += reply.body;
         // The coroutine that would write waits for the handler; what does not fit at once is lost.

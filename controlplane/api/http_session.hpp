@@ -25,13 +25,13 @@ public:
 
     struct Deadlines {
         Clock::duration header; // from a request's first byte to the end of its headers
-        Clock::duration body;   // from there to its last byte; also for taking a whole reply
-        Clock::duration idle;   // without a byte of a request
+        Clock::duration body; // from there to its last byte; also for taking a whole reply
+        Clock::duration idle; // without a byte of a request
     };
 
     // All references outlive the session.
-    HttpSession(Socket socket, const Router& router, const RequestParser::Limits& limits, const Deadlines& deadlines,
-                BodyBudget& budget);
+    HttpSession(Socket socket, const Router& router, const RequestParser::Limits& limits,
+                const Deadlines& deadlines, BodyBudget& budget);
     HttpSession(const HttpSession&) = delete;
     HttpSession& operator=(const HttpSession&) = delete;
 

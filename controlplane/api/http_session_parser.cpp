@@ -11,6 +11,7 @@
 
 #include "controlplane/api/target.hpp"
 #include "controlplane/config/printable.hpp"
+#include "protocol/base/secret.hpp"
 
 namespace mao::control {
 
@@ -30,8 +31,7 @@ struct GrowingBody {
     public:
         template <bool isRequest, class Fields>
         reader(http::header<isRequest, Fields>&, value_type& body) : body_(body)
-        {
-        }
+        {}
 
         void init(const boost::optional<std::uint64_t>&, boost::system::error_code& problem) { problem = {}; }
 
@@ -40,8 +40,8 @@ struct GrowingBody {
         {
             std::size_t count = 0;
             problem = {};
-            for (auto at = boost::asio::buffer_sequence_begin(buffers); at != boost::asio::buffer_sequence_end(buffers);
-                 ++at) {
+            for (auto at = boost::asio::buffer_sequence_begin(buffers);
+                 at != boost::asio::buffer_sequence_end(buffers); ++at) {
                 const boost::asio::const_buffer buffer = *at;
                 if (!body_.budget->take(buffer.size())) {
                     problem = make_error_code(boost::system::errc::not_enough_memory);
@@ -78,7 +78,8 @@ std::optional<Method> method_of(http::verb verb)
 std::string media_type(std::string_view value)
 {
     std::string type(value.substr(0, value.find(';')));
-    while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
+    while (!type.empty() && (type.back() == ' ' || type.back() == '\t'))
+        type.pop_back();
     for (char& c : type)
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     return type;
@@ -94,11 +95,12 @@ Error error_of(const boost::system::error_code& code, const RequestParser::Limit
     if (code == boost::system::errc::not_enough_memory)
         return {ErrorCode::overloaded, "the daemon holds as many bytes of requests as it may; try again"};
     if (code == http::error::body_limit)
-        return {ErrorCode::too_large,
-                "the body is larger than " + std::to_string(limits.body_bytes_max) + " bytes, the most allowed"};
+        return {ErrorCode::too_large, "the body is larger than " + std::to_string(limits.body_bytes_max) +
+                                          " bytes, the most allowed"};
     if (code == http::error::header_limit)
         return {ErrorCode::headers_too_large, "request line and headers are larger than " +
-                                                  std::to_string(limits.header_bytes_max) + " bytes, the most allowed"};
+                                                  std::to_string(limits.header_bytes_max) +
+                                                  " bytes, the most allowed"};
     return {ErrorCode::malformed_request, "this is no HTTP/1.1 request: " + code.message()};
 }
 
@@ -119,13 +121,14 @@ struct RequestParser::State {
         const auto& head = parser->get();
         const auto method = method_of(head.method());
         if (!method)
-            return fail(ErrorCode::unsupported, "the method " + in_quotes(as_view(head.method_string())) + " is not served");
+            return fail(ErrorCode::unsupported,
+                        "the method " + in_quotes(as_view(head.method_string())) + " is not served");
         request->method = *method;
         request->content_type = media_type(as_view(head[http::field::content_type]));
         request->accept = as_view(head[http::field::accept]);
         request->idempotency_key = as_view(head["Idempotency-Key"]);
-        expects_continue = head.version() >= 11 &&
-                           boost::beast::iequals(head[http::field::expect], "100-continue");
+        expects_continue =
+            head.version() >= 11 && boost::beast::iequals(head[http::field::expect], "100-continue");
         return parse_target(as_view(head.target()), *request);
     }
 
@@ -136,9 +139,9 @@ struct RequestParser::State {
     bool expects_continue = false;
 };
 
-RequestParser::RequestParser(const Limits& limits, BodyBudget& budget) : state_(std::make_unique<State>(limits, budget))
-{
-}
+RequestParser::RequestParser(const Limits& limits, BodyBudget& budget)
+    : state_(std::make_unique<State>(limits, budget))
+{}
 
 RequestParser::~RequestParser()
 {
@@ -155,7 +158,7 @@ void RequestParser::begin(Request& request)
     s.request = &request;
     s.expects_continue = false;
     request.parameters = {};
-    request.body.clear();
+    Secret::wipe(request.body); // it may have held credentials of the last call (E6)
     GrowingBody::value_type& body = s.parser->get().body();
     body.bytes = &request.body;
     body.budget = &s.budget;
@@ -168,7 +171,8 @@ Result<std::size_t> RequestParser::feed(std::string_view bytes)
     while (used < bytes.size() && !s.parser->is_done()) {
         const bool had_head = s.parser->is_header_done();
         boost::system::error_code problem;
-        const auto put = s.parser->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), problem);
+        const auto put =
+            s.parser->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), problem);
         used += put;
         if (problem == http::error::need_more) break;
         if (problem) return fail(error_of(problem, s.limits));

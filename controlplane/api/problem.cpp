@@ -22,7 +22,8 @@ std::string title_of(std::string_view code)
 std::string detail_of(const Error& error)
 {
     std::string detail = text::to_utf8(error.message());
-    if (detail.size() > detail_bytes_max) detail.resize(text::boundary_at_or_before(detail, detail_bytes_max));
+    if (detail.size() > detail_bytes_max)
+        detail.resize(text::boundary_at_or_before(detail, detail_bytes_max));
     return detail;
 }
 
@@ -48,21 +49,16 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::mount_path_relative:
     case ErrorCode::mount_path_not_normalised:
     case ErrorCode::mount_source_is_ancestor:
-    case ErrorCode::mount_leaf_invalid:
-        return 400;
+    case ErrorCode::mount_leaf_invalid: return 400;
     case ErrorCode::permission_denied:
     case ErrorCode::outside_allowed_roots:
-    case ErrorCode::mount_leaf_private:
-        return 403;
+    case ErrorCode::mount_leaf_private: return 403;
     case ErrorCode::not_found:
     case ErrorCode::unknown_tool:
     case ErrorCode::container_not_found:
-    case ErrorCode::no_such_file:
-        return 404;
-    case ErrorCode::method_not_allowed:
-        return 405;
-    case ErrorCode::request_timeout:
-        return 408;
+    case ErrorCode::no_such_file: return 404;
+    case ErrorCode::method_not_allowed: return 405;
+    case ErrorCode::request_timeout: return 408;
     case ErrorCode::conflict:
     case ErrorCode::duplicate_request:
     case ErrorCode::superseded:
@@ -71,16 +67,11 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::not_a_directory:
     case ErrorCode::not_a_regular_file:
     case ErrorCode::too_many_links:
-    case ErrorCode::multiple_links:
-        return 409;
-    case ErrorCode::too_large:
-        return 413;
-    case ErrorCode::unsupported_media_type:
-        return 415;
-    case ErrorCode::headers_too_large:
-        return 431;
-    case ErrorCode::unsupported:
-        return 501;
+    case ErrorCode::multiple_links: return 409;
+    case ErrorCode::too_large: return 413;
+    case ErrorCode::unsupported_media_type: return 415;
+    case ErrorCode::headers_too_large: return 431;
+    case ErrorCode::unsupported: return 501;
     // The runtime or the engine did not do its part.
     case ErrorCode::connection_lost:
     case ErrorCode::outcome_unknown:
@@ -95,21 +86,17 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::unsupported_version:
     case ErrorCode::unknown_message_type:
     case ErrorCode::invalid_message:
-    case ErrorCode::cannot_fork:
-        return 502;
+    case ErrorCode::cannot_fork: return 502;
     case ErrorCode::overloaded:
     case ErrorCode::shutting_down:
     case ErrorCode::engine_unavailable:
     case ErrorCode::image_missing:
     case ErrorCode::too_many_open:
-    case ErrorCode::preflight_failed:
-        return 503;
+    case ErrorCode::preflight_failed: return 503;
     case ErrorCode::deadline_exceeded:
     case ErrorCode::engine_timeout:
-    case ErrorCode::start_timeout:
-        return 504;
-    case ErrorCode::no_space:
-        return 507;
+    case ErrorCode::start_timeout: return 504;
+    case ErrorCode::no_space: return 507;
     // A plan is made by us: what is wrong with it is our mistake, not the caller's.
     case ErrorCode::mount_target_differs:
     case ErrorCode::mount_source_missing:
@@ -122,8 +109,7 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::mount_target_nested:
     case ErrorCode::io_error:
     case ErrorCode::invalid_setting:
-    case ErrorCode::internal:
-        return 500;
+    case ErrorCode::internal: return 500;
     }
     return 500;
 }
@@ -131,7 +117,10 @@ int status_of(ErrorCode code) noexcept
 Reply problem(const Error& error)
 {
     const std::string_view code = to_string(error.code());
-    Reply reply{.status = status_of(error.code()), .content_type = "application/problem+json", .body = {}, .headers = {}};
+    Reply reply{.status = status_of(error.code()),
+                .content_type = "application/problem+json",
+                .body = {},
+                .headers = {}};
     wire::ObjectText object(reply.body);
     object.string("type", "urn:mao:problem:" + std::string(code))
         .string("title", title_of(code))

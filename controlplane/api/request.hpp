@@ -31,10 +31,10 @@ struct RequestMeta {
 
 struct Request {
     Method method = Method::get;
-    std::string path;                                       // still encoded, without the query: for logs
-    std::vector<std::string> segments;                      // of the path, decoded once
+    std::string path; // still encoded, without the query: for logs
+    std::vector<std::string> segments; // of the path, decoded once
     std::vector<std::pair<std::string, std::string>> query; // decoded, in order
-    std::string content_type;                               // lower-case, without parameters
+    std::string content_type; // lower-case, without parameters
     std::string accept;
     std::string idempotency_key;
     std::string body;

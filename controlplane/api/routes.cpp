@@ -30,7 +30,8 @@ void append_allowed(std::string& allow, Method method)
 Reply answer_without_handler(const Request& request, std::string allow)
 {
     if (request.path == "*") allow = "GET, HEAD, POST, PUT, DELETE";
-    if (allow.empty()) return problem(Error(ErrorCode::not_found, "there is no " + in_quotes(request.path) + " here"));
+    if (allow.empty())
+        return problem(Error(ErrorCode::not_found, "there is no " + in_quotes(request.path) + " here"));
     allow += ", OPTIONS";
     Reply reply = no_content();
     if (request.method != Method::options) {
@@ -59,8 +60,8 @@ bool Router::Segment::takes(std::string_view text) const noexcept
 
 bool Router::Route::takes(const std::vector<std::string>& path) const noexcept
 {
-    return std::ranges::equal(segments, path,
-                              [](const Segment& segment, const std::string& text) { return segment.takes(text); });
+    return std::ranges::equal(
+        segments, path, [](const Segment& segment, const std::string& text) { return segment.takes(text); });
 }
 
 Router::Segment Router::parse_segment(std::string_view text)
@@ -126,7 +127,8 @@ boost::asio::awaitable<Reply> Router::serve(Request& request) const
     const auto found = std::ranges::find(routes, serving(request.method), &Route::method);
     if (found == routes.end()) {
         std::string allow;
-        for (const Route* route : routes) append_allowed(allow, route->method);
+        for (const Route* route : routes)
+            append_allowed(allow, route->method);
         co_return answer_without_handler(request, std::move(allow));
     }
     take_parameters(**found, request);
@@ -143,7 +145,8 @@ boost::asio::awaitable<Reply> Router::serve(Request& request) const
 std::vector<Router::Listed> Router::listed() const
 {
     std::vector<Listed> all;
-    for (const Route& route : routes_) all.push_back({route.method, route.pattern});
+    for (const Route& route : routes_)
+        all.push_back({route.method, route.pattern});
     return all;
 }
 

@@ -92,7 +92,8 @@ asio::awaitable<Reply> inspect(Registry& registry, Request& request)
     const auto user = user_of(request);
     if (!user) co_return problem(user.error());
     if (const Runtime* runtime = registry.find(*user)) co_return json_reply(inspected_json(*runtime));
-    co_return problem(Error(ErrorCode::not_found, "user '" + user->text() + "' has no runtime; a first tool call makes one"));
+    co_return problem(Error(ErrorCode::not_found,
+                            "user '" + user->text() + "' has no runtime; a first tool call makes one"));
 }
 
 asio::awaitable<Reply> plan(Registry& registry, Request& request)
@@ -128,10 +129,14 @@ void add_runtimes_routes(Router& router, Registry& registry)
 {
     // The handlers are plain functions; only the registry is bound, and it outlives the router.
     router.add(Method::get, "/v1/runtimes", [&registry](Request&) { return list(registry); });
-    router.add(Method::get, "/v1/runtimes/{user}", [&registry](Request& request) { return inspect(registry, request); });
-    router.add(Method::get, "/v1/runtimes/{user}/plan", [&registry](Request& request) { return plan(registry, request); });
-    router.add(Method::post, "/v1/runtimes/{user}:stop", [&registry](Request& request) { return stop(registry, request); });
-    router.add(Method::del, "/v1/runtimes/{user}", [&registry](Request& request) { return remove(registry, request); });
+    router.add(Method::get, "/v1/runtimes/{user}",
+               [&registry](Request& request) { return inspect(registry, request); });
+    router.add(Method::get, "/v1/runtimes/{user}/plan",
+               [&registry](Request& request) { return plan(registry, request); });
+    router.add(Method::post, "/v1/runtimes/{user}:stop",
+               [&registry](Request& request) { return stop(registry, request); });
+    router.add(Method::del, "/v1/runtimes/{user}",
+               [&registry](Request& request) { return remove(registry, request); });
 }
 
 } // namespace mao::control

@@ -37,7 +37,8 @@ Result<std::string> decoded(std::string_view text, Part part)
         const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
         const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
         if (high < 0 || low < 0)
-            return fail(ErrorCode::malformed_request, "bad escape in " + in_quotes(text) + ": '%' needs two hex digits");
+            return fail(ErrorCode::malformed_request,
+                        "bad escape in " + in_quotes(text) + ": '%' needs two hex digits");
         out += static_cast<char>(high * 16 + low);
         i += 2;
     }
@@ -62,7 +63,8 @@ Result<void> parse_path(std::string_view path, std::vector<std::string>& segment
         auto segment = decoded(take_until(rest, '/'), Part::path);
         if (!segment) return fail(std::move(segment.error()));
         if (segment->find('/') != std::string::npos)
-            return fail(ErrorCode::invalid_argument, "the path " + in_quotes(path) + " holds an encoded slash");
+            return fail(ErrorCode::invalid_argument,
+                        "the path " + in_quotes(path) + " holds an encoded slash");
         if (segment->empty() || *segment == "." || *segment == "..")
             return fail(ErrorCode::invalid_argument,
                         "the path " + in_quotes(path) + " holds an empty segment, '.' or '..'");
@@ -103,7 +105,8 @@ Result<void> parse_target(std::string_view target, Request& request)
         request.path.assign(target.substr(0, target.find('?')));
     }
     if (!target.starts_with('/'))
-        return fail(ErrorCode::malformed_request, "the request target " + in_quotes(target) + " does not begin with '/'");
+        return fail(ErrorCode::malformed_request,
+                    "the request target " + in_quotes(target) + " does not begin with '/'");
     const std::string_view path = take_until(target, '?');
     if (auto ok = parse_path(path, request.segments); !ok) return ok;
     return parse_query(target, request.query);

@@ -49,7 +49,8 @@ Reply rendered(const ToolOutcome& outcome)
         object.string("result", *outcome.result);
     } else {
         wire::ObjectText error(object.key("error"));
-        error.string("code", to_string(outcome.result.error().code())).string("message", outcome.result.error().message());
+        error.string("code", to_string(outcome.result.error().code()))
+            .string("message", outcome.result.error().message());
         error.end();
     }
     object.integer("duration_ms", outcome.duration.count());

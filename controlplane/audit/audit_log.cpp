@@ -49,7 +49,8 @@ void AuditLog::record(std::string_view event, boost::json::object fields)
     // One write: O_APPEND keeps lines whole even beside another writer.
     if (::write(file_.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
     ++lines_lost_;
-    log::error("the audit log could not be written; going on without this line", {{"event", event}, {"lost", lines_lost_}});
+    log::error("the audit log could not be written; going on without this line",
+               {{"event", event}, {"lost", lines_lost_}});
 }
 
 } // namespace mao::control

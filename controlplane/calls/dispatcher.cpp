@@ -47,14 +47,13 @@ private:
 
 Dispatcher::Dispatcher(Registry& registry, const EnvelopeBuilder& envelopes) noexcept
     : registry_(registry), envelopes_(envelopes), boot_(random_hex())
-{
-}
+{}
 
 Result<wire::Message> Dispatcher::message_for(ToolRequest request)
 {
     if (!is_runtime_tool(request.tool))
-        return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) + "'; known are " +
-                                                 runtime_tools_text());
+        return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
+                                                 "'; known are " + runtime_tools_text());
     auto envelope = envelopes_.build(request.user, request.session, request.workspace,
                                      request.envelope ? &*request.envelope : nullptr);
     if (!envelope) return fail(envelope.error());
@@ -88,7 +87,8 @@ asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
     if (!answer) co_return fail(answer.error());
     auto* result = std::get_if<wire::ToolResult>(&*answer);
     if (result == nullptr)
-        co_return fail(ErrorCode::invalid_message, "the runtime of '" + user.text() + "' answered a tool call with a " +
+        co_return fail(ErrorCode::invalid_message, "the runtime of '" + user.text() +
+                                                       "' answered a tool call with a " +
                                                        std::string(wire::type_name(*answer)));
     co_return ToolOutcome{std::move(result->result), result->duration};
 }

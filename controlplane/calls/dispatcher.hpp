@@ -21,8 +21,8 @@ struct ToolRequest {
     std::string tool;
     boost::json::object args;
     std::optional<SessionId> session;
-    std::string workspace;                        // empty: the user's own root
-    std::optional<boost::json::object> envelope;  // credentials for this call
+    std::string workspace; // empty: the user's own root
+    std::optional<boost::json::object> envelope; // credentials for this call
     std::optional<std::chrono::milliseconds> timeout;
 };
 

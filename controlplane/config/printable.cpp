@@ -72,7 +72,8 @@ std::string printable(std::string_view bytes)
         if (byte < 0x20 || byte == 0x7F) {
             append_control(out, byte);
             ++at;
-        } else if (const std::size_t hidden = byte < 0x80 ? 0 : hidden_bytes(text, at, code_point); hidden != 0) {
+        } else if (const std::size_t hidden = byte < 0x80 ? 0 : hidden_bytes(text, at, code_point);
+                   hidden != 0) {
             append_code_point(out, code_point);
             at += hidden;
         } else {

@@ -26,7 +26,8 @@ bool read_number(std::string_view text, Number& number)
 std::string number_text(double number)
 {
     char buffer[32];
-    const auto [end, problem] = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed);
+    const auto [end, problem] =
+        std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed);
     return problem == std::errc() ? std::string(buffer, end) : std::string("?");
 }
 
@@ -86,7 +87,8 @@ bool fits(const SettingRow& row, std::string_view text, SettingValue& value)
 std::string choices_text(std::string_view choices)
 {
     std::string text;
-    for (const char c : choices) text += c == ' ' ? std::string(", ") : std::string(1, c);
+    for (const char c : choices)
+        text += c == ' ' ? std::string(", ") : std::string(1, c);
     if (const auto last = text.rfind(", "); last != std::string::npos) text.replace(last, 2, " or ");
     return text;
 }
@@ -98,7 +100,8 @@ std::string allowed_values(const SettingRow& row)
     const std::string path = "an absolute path without '.', '..', double or trailing slashes";
     const std::string socket = ", at most " + std::to_string(socket_path_bytes_max) + " bytes";
     switch (row.kind) {
-    case SettingKind::integer: return "a whole number from " + number_text(row.min) + " to " + number_text(row.max);
+    case SettingKind::integer:
+        return "a whole number from " + number_text(row.min) + " to " + number_text(row.max);
     case SettingKind::decimal: return "a number from " + number_text(row.min) + " to " + number_text(row.max);
     case SettingKind::text: return std::string(row.text_form);
     case SettingKind::choice: return choices_text(row.choices);
@@ -114,7 +117,8 @@ Result<SettingValue> check_setting(const SettingRow& row, std::string_view text)
 {
     SettingValue value{.text = std::string(text)};
     if (is_printable(text) && fits(row, text, value)) return value;
-    return fail(ErrorCode::invalid_setting, in_quotes(text) + " is not allowed; allowed: " + allowed_values(row));
+    return fail(ErrorCode::invalid_setting,
+                in_quotes(text) + " is not allowed; allowed: " + allowed_values(row));
 }
 
 } // namespace mao::control

@@ -31,9 +31,9 @@ struct SettingRow {
     std::string_view default_text;
     std::string_view help;
     void (*store)(Settings&, const SettingValue&);
-    double min = 0;               // integer, decimal
+    double min = 0; // integer, decimal
     double max = 0;
-    std::string_view choices{};   // choice: separated by blanks
+    std::string_view choices{}; // choice: separated by blanks
     std::string_view text_form{}; // text: what is allowed, for people
     bool (*fits)(std::string_view) = nullptr; // text
 };

@@ -23,13 +23,15 @@ class Complaints {
 public:
     void add(std::string_view name, SettingSource source, std::string_view problem)
     {
-        lines_ += "\n  " + std::string(name) + " (from " + std::string(to_string(source)) + "): " + std::string(problem);
+        lines_ += "\n  " + std::string(name) + " (from " + std::string(to_string(source)) +
+                  "): " + std::string(problem);
         ++count_;
     }
     bool empty() const noexcept { return count_ == 0; }
     Error error() const
     {
-        const std::string head = count_ == 1 ? "a setting is wrong:" : std::to_string(count_) + " settings are wrong:";
+        const std::string head =
+            count_ == 1 ? "a setting is wrong:" : std::to_string(count_) + " settings are wrong:";
         return {ErrorCode::invalid_setting, head + lines_};
     }
 
@@ -85,18 +87,23 @@ void check_roots_differ(const Settings& s, Complaints& complaints)
         const std::string* path;
     };
     const std::array roots = {
-        Root{"MAO_CONTAINER_CHANNEL_DIR", &s.channel_dir}, Root{"MAO_CONTAINER_DEPS_DIR", &s.deps_dir},
-        Root{"MAO_RUNTIME_DIR", &s.runtime_dir},           Root{"MAO_USER_HOME_DIR", &s.user_home_dir},
-        Root{"MAO_WORKSPACE_ROOT", &s.workspace_root},     Root{"USER_SKILLS_DIR", &s.user_skills_dir},
-        Root{"FILE_UPLOAD_DIR", &s.upload_dir},            Root{"MAO_SHARED_SKILLS_DIR", &s.shared_skills_dir},
-        Root{"MAO_CONTAINER_DIST_DIR", &s.dist_dir},       Root{"MAO_STATE_DIR", &s.state_dir},
+        Root{"MAO_CONTAINER_CHANNEL_DIR", &s.channel_dir},
+        Root{"MAO_CONTAINER_DEPS_DIR", &s.deps_dir},
+        Root{"MAO_RUNTIME_DIR", &s.runtime_dir},
+        Root{"MAO_USER_HOME_DIR", &s.user_home_dir},
+        Root{"MAO_WORKSPACE_ROOT", &s.workspace_root},
+        Root{"USER_SKILLS_DIR", &s.user_skills_dir},
+        Root{"FILE_UPLOAD_DIR", &s.upload_dir},
+        Root{"MAO_SHARED_SKILLS_DIR", &s.shared_skills_dir},
+        Root{"MAO_CONTAINER_DIST_DIR", &s.dist_dir},
+        Root{"MAO_STATE_DIR", &s.state_dir},
     };
     for (std::size_t i = 0; i < roots.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (*roots[i].path == *roots[j].path && !roots[i].path->empty())
                 complaints.add(roots[i].name, source_of(s, roots[i].name),
-                               in_quotes(*roots[i].path) + " is the directory of " + std::string(roots[j].name) +
-                                   " too; allowed: a directory of its own");
+                               in_quotes(*roots[i].path) + " is the directory of " +
+                                   std::string(roots[j].name) + " too; allowed: a directory of its own");
 }
 
 } // namespace

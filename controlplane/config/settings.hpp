@@ -46,7 +46,7 @@ struct Settings {
     std::chrono::milliseconds container_start_timeout{};
 
     std::string channel_dir; // {channel_dir}/U/agent.sock fits a socket address for every user id
-    std::string dist_dir;    // empty: the agent baked into the image
+    std::string dist_dir; // empty: the agent baked into the image
     std::string deps_dir;
     std::string runtime_dir;
     std::string user_home_dir;
@@ -59,7 +59,7 @@ struct Settings {
     std::string api_listen; // empty: no TCP
     std::string state_dir;
     std::string audit_log;
-    std::string log_level;  // a spelling log::level_from knows
+    std::string log_level; // a spelling log::level_from knows
     std::string log_format; // a spelling log::format_from knows
 
     std::vector<EffectiveSetting> effective; // in the table's order

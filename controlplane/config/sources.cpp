@@ -30,7 +30,8 @@ std::string_view trimmed(std::string_view text)
 std::vector<std::string_view> setting_names()
 {
     std::vector<std::string_view> names;
-    for (const SettingRow& row : setting_rows()) names.push_back(row.name);
+    for (const SettingRow& row : setting_rows())
+        names.push_back(row.name);
     return names;
 }
 
@@ -40,7 +41,8 @@ Result<std::string> double_quoted(std::string_view raw)
     for (std::size_t i = 1; i < raw.size(); ++i) {
         const char c = raw[i];
         if (c == '"') {
-            if (i + 1 != raw.size()) return fail(ErrorCode::invalid_setting, "something follows the closing quote");
+            if (i + 1 != raw.size())
+                return fail(ErrorCode::invalid_setting, "something follows the closing quote");
             return value;
         }
         const bool escapes = c == '\\' && i + 1 < raw.size() &&
@@ -56,8 +58,10 @@ Result<std::string> unquoted(std::string_view raw)
     if (raw.front() == '"') return double_quoted(raw);
     if (raw.front() != '\'') return std::string(raw);
     const auto close = raw.find('\'', 1);
-    if (close == std::string_view::npos) return fail(ErrorCode::invalid_setting, "the closing quote is missing");
-    if (close + 1 != raw.size()) return fail(ErrorCode::invalid_setting, "something follows the closing quote");
+    if (close == std::string_view::npos)
+        return fail(ErrorCode::invalid_setting, "the closing quote is missing");
+    if (close + 1 != raw.size())
+        return fail(ErrorCode::invalid_setting, "something follows the closing quote");
     return std::string(raw.substr(1, close - 1));
 }
 
@@ -90,7 +94,8 @@ Result<std::string> read_all(int fd, const std::string& path)
         if (got == 0) return text;
         text.append(buffer, static_cast<std::size_t>(got));
         if (text.size() > config_file_bytes_max)
-            return fail(ErrorCode::invalid_setting, "config file " + in_quotes(path) + " is larger than 1 MiB");
+            return fail(ErrorCode::invalid_setting,
+                        "config file " + in_quotes(path) + " is larger than 1 MiB");
     }
 }
 
@@ -122,7 +127,8 @@ Result<RawSettings> parse_config_text(std::string_view text, std::string_view sh
         const std::string_view line = trimmed(whole);
         if (line.empty() || line.front() == '#' || line.front() == ';') continue;
         if (auto taken = take_line(line, values); !taken)
-            return fail(std::move(taken.error()).while_doing(std::string(shown_name) + ", line " + std::to_string(number)));
+            return fail(std::move(taken.error())
+                            .while_doing(std::string(shown_name) + ", line " + std::to_string(number)));
     }
     return values;
 }
@@ -133,10 +139,12 @@ Result<RawSettings> read_config_file(const std::string& path, ConfigFile presenc
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd && errno == ENOENT && presence == ConfigFile::may_be_missing) return RawSettings();
     if (!fd) return fail(error_from_errno(errno, "open config file " + in_quotes(path)));
-    struct stat facts {};
-    if (::fstat(fd.get(), &facts) != 0) return fail(error_from_errno(errno, "look at config file " + in_quotes(path)));
+    struct stat facts{};
+    if (::fstat(fd.get(), &facts) != 0)
+        return fail(error_from_errno(errno, "look at config file " + in_quotes(path)));
     if (!S_ISREG(facts.st_mode))
-        return fail(ErrorCode::not_a_regular_file, "config file " + in_quotes(path) + " is not a regular file");
+        return fail(ErrorCode::not_a_regular_file,
+                    "config file " + in_quotes(path) + " is not a regular file");
     const auto text = read_all(fd.get(), path);
     if (!text) return fail(text.error());
     return parse_config_text(*text, path);

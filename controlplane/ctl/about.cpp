@@ -42,13 +42,16 @@ std::vector<Finding> findings_in(const Answer& answer)
 {
     const auto body = object_in(answer);
     const json::array* const checks = body ? array_in(*body, "checks") : nullptr;
-    if (checks == nullptr) return {{"daemon", Status::failure, odd_answer(answer).err, "install the same version of both"}};
+    if (checks == nullptr)
+        return {{"daemon", Status::failure, odd_answer(answer).err, "install the same version of both"}};
     std::vector<Finding> findings;
     for (const json::value& one : *checks) {
         if (!one.is_object()) continue;
         const bool ok = shown(one.get_object(), "ok") == "true";
-        findings.push_back({"daemon: " + shown(one.get_object(), "name"), ok ? Status::ok : Status::failure,
-                            ok ? "" : shown(one.get_object(), "detail"), {}});
+        findings.push_back({"daemon: " + shown(one.get_object(), "name"),
+                            ok ? Status::ok : Status::failure,
+                            ok ? "" : shown(one.get_object(), "detail"),
+                            {}});
     }
     return findings;
 }
@@ -59,7 +62,8 @@ std::vector<Finding> ask_daemon(const std::string& socket_path)
     if (!client) return {{"daemon", Status::failure, client.error().message(), {}}};
     const auto answer = client->call("GET", "/readyz", {}, std::chrono::seconds(30));
     if (!answer) return {{"daemon", Status::failure, answer.error().message(), "look at its log"}};
-    std::vector<Finding> findings = {{"daemon", Status::ok, "answers on " + control::in_quotes(socket_path), {}}};
+    std::vector<Finding> findings = {
+        {"daemon", Status::ok, "answers on " + control::in_quotes(socket_path), {}}};
     std::ranges::move(findings_in(*answer), std::back_inserter(findings));
     return findings;
 }
@@ -68,7 +72,8 @@ std::string for_people(const std::vector<Finding>& findings, Colour colour)
 {
     std::string out;
     for (const Finding& one : findings) {
-        out += in_colour(to_string(one.status), colour_of(one.status), colour) + "  " + control::printable(one.name);
+        out += in_colour(to_string(one.status), colour_of(one.status), colour) + "  " +
+               control::printable(one.name);
         if (!one.found.empty()) out += ": " + control::printable(one.found);
         out += "\n";
         if (!one.cure.empty()) out += "        " + control::printable(one.cure) + "\n";
@@ -141,7 +146,8 @@ Outcome doctor(const std::string& socket_path, const LocalChecks& local_checks, 
 {
     std::vector<Finding> findings = local_checks ? local_checks() : std::vector<Finding>();
     std::ranges::move(ask_daemon(socket_path), std::back_inserter(findings));
-    const bool ready = std::ranges::none_of(findings, [](const Finding& one) { return one.status == Status::failure; });
+    const bool ready =
+        std::ranges::none_of(findings, [](const Finding& one) { return one.status == Status::failure; });
     return {.code = ready ? exit_code::ok : exit_code::not_ready,
             .out = style == Style::json ? for_programs(findings, ready) : for_people(findings, colour),
             .err = {}};

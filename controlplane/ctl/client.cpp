@@ -36,9 +36,11 @@ std::unexpected<Error> unreachable(const std::string& path, int error_number)
         return fail(ErrorCode::connection_lost, "nobody answers on " + socket + std::string(how_to_start));
     case EACCES:
         return fail(ErrorCode::permission_denied,
-                    "you may not use " + socket + "; become root or join the group that owns it (usually mao)");
+                    "you may not use " + socket +
+                        "; become root or join the group that owns it (usually mao)");
     case EAGAIN:
-        return fail(ErrorCode::overloaded, socket + " is there, but its queue is full; the daemon hangs or is busy");
+        return fail(ErrorCode::overloaded,
+                    socket + " is there, but its queue is full; the daemon hangs or is busy");
     default: return fail(error_from_errno(error_number, "connect to " + socket));
     }
 }
@@ -66,7 +68,8 @@ bool wait_for(int fd, short events, std::chrono::milliseconds patience)
 {
     pollfd waiting{.fd = fd, .events = events, .revents = 0};
     int ready = 0;
-    do ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
+    do
+        ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
     while (ready < 0 && errno == EINTR);
     return ready == 1;
 }
@@ -93,8 +96,8 @@ Result<void> Client::reconnect()
 
 std::unexpected<Error> Client::lost(std::string_view why) const
 {
-    return fail(ErrorCode::connection_lost, "the daemon on " + control::in_quotes(socket_path_) +
-                                                " gave no answer: " + std::string(why));
+    return fail(ErrorCode::connection_lost,
+                "the daemon on " + control::in_quotes(socket_path_) + " gave no answer: " + std::string(why));
 }
 
 Result<void> Client::send(std::string_view bytes, std::chrono::milliseconds patience)
@@ -130,7 +133,8 @@ Result<Answer> Client::receive(bool is_head, std::chrono::milliseconds patience)
         const std::size_t available = waiting + static_cast<std::size_t>(got);
         boost::system::error_code problem;
         const std::size_t used = parser.put(boost::asio::const_buffer(input.get(), available), problem);
-        if (problem && problem != http::error::need_more) return lost("it sent no HTTP: " + problem.message());
+        if (problem && problem != http::error::need_more)
+            return lost("it sent no HTTP: " + problem.message());
         waiting = available - used;
         std::memmove(input.get(), input.get() + used, waiting);
         if (waiting == input_bytes) return lost("it sent a line without an end");

@@ -24,7 +24,8 @@ constexpr std::array rows = {
     CommandRow{Command::plan, "plan", true, "Show what is mounted into a user's container."},
     CommandRow{Command::exec, "exec", true, "Run a shell command in a user's runtime."},
     CommandRow{Command::stop, "stop", true, "Stop a user's container; the next call starts it again."},
-    CommandRow{Command::rm, "rm", true, "Remove a user's container; files stay, the next call makes a new one."},
+    CommandRow{Command::rm, "rm", true,
+               "Remove a user's container; files stay, the next call makes a new one."},
     CommandRow{Command::doctor, "doctor", false, "Look for what keeps the daemon from working."},
     CommandRow{Command::config, "config", false, "Show the daemon's settings and where each came from."},
     CommandRow{Command::version, "version", false, "Show the versions of maoctl and of the daemon."},
@@ -38,7 +39,8 @@ constexpr const char* exit_codes =
 constexpr const char* exec_words =
     "\nBehind -- stands the command: one word is a shell command as it is ('ls | wc -l'); several words are\n"
     "quoted, so that the command gets exactly these. Standard input is passed on to its end unless it is a\n"
-    "terminal; --no-stdin leaves it alone. A shell redirection belongs to this side: quote it to send it over.";
+    "terminal; --no-stdin leaves it alone. A shell redirection belongs to this side: quote it to send it "
+    "over.";
 
 std::string variable(const char* const* environment, std::string_view name)
 {
@@ -58,7 +60,8 @@ Outcome wrong_usage(const std::string& message)
 void add_exec_options(CLI::App& app, Invocation& invocation, std::vector<std::string>& env)
 {
     ExecOptions& exec = invocation.exec;
-    app.add_option("--workdir", exec.workdir, "Directory the command runs in; default: the user's workspace.");
+    app.add_option("--workdir", exec.workdir,
+                   "Directory the command runs in; default: the user's workspace.");
     app.add_option("--session", exec.session, "The conversation the call belongs to.");
     const double longest = std::chrono::duration<double>(limits::tool_timeout_max).count();
     app.add_option("--timeout", exec.timeout_seconds, "Seconds the command may run.")
@@ -90,7 +93,8 @@ std::string unknown_command(std::span<const char* const> arguments)
         if (word.starts_with('-')) continue;
         if (std::ranges::find(rows, word, &CommandRow::name) != rows.end()) return {};
         std::vector<std::string_view> known;
-        for (const CommandRow& row : rows) known.push_back(row.name);
+        for (const CommandRow& row : rows)
+            known.push_back(row.name);
         return "there is no command " + control::in_quotes(word) + control::did_you_mean(word, known);
     }
     return {};
@@ -106,8 +110,9 @@ void add_commands(CLI::App& app, Parsed& parsed)
 {
     Invocation& invocation = parsed.invocation;
     app.set_version_flag("--version", "maoctl " MAO_VERSION);
-    app.add_option("--socket", invocation.socket_path, "The daemon's socket; default: MAO_API_SOCKET, else " +
-                                                           std::string(control::find_setting(socket_setting)->default_text));
+    app.add_option("--socket", invocation.socket_path,
+                   "The daemon's socket; default: MAO_API_SOCKET, else " +
+                       std::string(control::find_setting(socket_setting)->default_text));
     app.add_flag("--json", parsed.json, "The daemon's answer as JSON, for programs.");
     app.require_subcommand(1);
     app.footer(exit_codes);
@@ -127,11 +132,14 @@ std::variant<Invocation, Outcome> checked(Parsed parsed, const char* const* envi
     Invocation& invocation = parsed.invocation;
     invocation.style = parsed.json ? Style::json : Style::people;
     if (invocation.socket_path.empty()) invocation.socket_path = variable(environment, socket_setting);
-    if (invocation.socket_path.empty()) invocation.socket_path = control::find_setting(socket_setting)->default_text;
+    if (invocation.socket_path.empty())
+        invocation.socket_path = control::find_setting(socket_setting)->default_text;
     const bool is_exec = invocation.command == Command::exec;
-    if (is_exec && (invocation.exec.words.empty() || std::ranges::all_of(invocation.exec.words, &std::string::empty)))
+    if (is_exec &&
+        (invocation.exec.words.empty() || std::ranges::all_of(invocation.exec.words, &std::string::empty)))
         return wrong_usage("exec needs a command behind --: maoctl exec " +
-                           (invocation.user.empty() ? "USER" : control::printable(invocation.user)) + " -- COMMAND…");
+                           (invocation.user.empty() ? "USER" : control::printable(invocation.user)) +
+                           " -- COMMAND…");
     if (!is_exec && !invocation.exec.words.empty()) return wrong_usage("only exec takes words behind --");
     if (!take_env(parsed.env, invocation.exec.env)) return wrong_usage("--env wants NAME=VALUE");
     invocation.exec.user = invocation.user;
@@ -165,7 +173,8 @@ std::variant<Invocation, Outcome> parse_command_line(int argc, const char* const
         return Outcome{.code = exit_code::ok, .out = out.str(), .err = {}};
     } catch (const CLI::Error& mistake) {
         const bool words_without_dashes = app.got_subcommand("exec") && dashes == arguments.end();
-        return wrong_usage(mistake.what() + std::string(words_without_dashes ? "; the command goes behind --" : ""));
+        return wrong_usage(mistake.what() +
+                           std::string(words_without_dashes ? "; the command goes behind --" : ""));
     }
     return checked(std::move(parsed), environment);
 }

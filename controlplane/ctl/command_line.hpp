@@ -28,8 +28,8 @@ struct Invocation {
     Style style = Style::people;
     std::string user;
     bool user_names_only = false; // ps --quiet
-    bool without_stdin = false;   // exec --no-stdin
-    ExecOptions exec;             // but for standard_input
+    bool without_stdin = false; // exec --no-stdin
+    ExecOptions exec; // but for standard_input
 };
 
 // The Outcome when there is nothing to do but print: --help, --version, wrong usage.

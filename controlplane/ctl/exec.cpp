@@ -64,7 +64,8 @@ Outcome tool_failure(const json::object& body)
 std::string notes_on(const json::object& result)
 {
     std::string notes;
-    if (truth_of(result, "timed_out")) notes += "maoctl: the command's time ran out; all its processes were ended\n";
+    if (truth_of(result, "timed_out"))
+        notes += "maoctl: the command's time ran out; all its processes were ended\n";
     const std::string file = text_of(result, "output_file");
     if (truth_of(result, "truncated") && !file.empty())
         notes += "maoctl: the output was shortened; the whole is in " + control::printable(file) + "\n";
@@ -77,9 +78,12 @@ Outcome command_outcome(const Answer& answer, std::string_view result_text, Styl
 {
     const auto result = parsed_object(result_text);
     const auto code = result ? exit_code_of(*result) : std::nullopt;
-    if (!code) return failed("the shell tool's result is not what it should be: " + control::in_quotes(result_text));
+    if (!code)
+        return failed("the shell tool's result is not what it should be: " + control::in_quotes(result_text));
     if (style == Style::json) return {.code = *code, .out = answer.body + "\n", .err = {}};
-    return {.code = *code, .out = text_of(*result, "stdout"), .err = text_of(*result, "stderr") + notes_on(*result)};
+    return {.code = *code,
+            .out = text_of(*result, "stdout"),
+            .err = text_of(*result, "stderr") + notes_on(*result)};
 }
 
 } // namespace
@@ -91,7 +95,8 @@ std::string exec_body(const ExecOptions& options)
     if (!options.standard_input.empty()) args["stdin"] = options.standard_input;
     if (!options.env.empty()) {
         json::object env;
-        for (const auto& [name, value] : options.env) env[name] = value;
+        for (const auto& [name, value] : options.env)
+            env[name] = value;
         args["env"] = std::move(env);
     }
     if (options.timeout_seconds) args["timeout_ms"] = std::llround(*options.timeout_seconds * 1000);

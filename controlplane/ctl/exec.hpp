@@ -16,8 +16,8 @@ namespace mao::ctl {
 struct ExecOptions {
     std::string user;
     std::vector<std::string> words; // behind `--`
-    std::string workdir;            // empty: the workspace
-    std::string session;            // conversation, empty: none
+    std::string workdir; // empty: the workspace
+    std::string session; // conversation, empty: none
     std::optional<double> timeout_seconds;
     std::map<std::string, std::string> env;
     std::string standard_input;

@@ -53,8 +53,9 @@ Outcome odd_answer(const Answer& answer)
 {
     return {.code = exit_code::refused,
             .out = {},
-            .err = "maoctl: the daemon's answer " + std::to_string(answer.status) + " is not what its API promises: " +
-                   control::in_quotes(answer.body) + "; are daemon and maoctl of the same version?\n"};
+            .err = "maoctl: the daemon's answer " + std::to_string(answer.status) +
+                   " is not what its API promises: " + control::in_quotes(answer.body) +
+                   "; are daemon and maoctl of the same version?\n"};
 }
 
 } // namespace mao::ctl

@@ -12,10 +12,10 @@ namespace mao::ctl {
 // Documented in --help; `exec` ends with its command's own code, or with exec_failed.
 namespace exit_code {
 inline constexpr int ok = 0;
-inline constexpr int refused = 1;     // the daemon answered with an error
+inline constexpr int refused = 1; // the daemon answered with an error
 inline constexpr int usage = 2;
 inline constexpr int unreachable = 3; // no daemon, or it went away
-inline constexpr int not_ready = 4;   // doctor found something
+inline constexpr int not_ready = 4; // doctor found something
 inline constexpr int exec_failed = 125;
 } // namespace exit_code
 

@@ -38,7 +38,8 @@ Result<std::string> read_all(int fd)
                                                   " bytes; put it into a file of the user instead");
     }
     if (!text::is_utf8(text))
-        return fail(ErrorCode::invalid_utf8, "standard input is not UTF-8 text; send it as base64 and decode it there");
+        return fail(ErrorCode::invalid_utf8,
+                    "standard input is not UTF-8 text; send it as base64 and decode it there");
     return text;
 }
 
@@ -62,7 +63,8 @@ Outcome run_with_client(const Invocation& invocation, Client& client, Colour col
 {
     switch (invocation.command) {
     case Command::ps:
-        return ps(client, invocation.style, colour, invocation.user_names_only ? PsForm::user_names : PsForm::table);
+        return ps(client, invocation.style, colour,
+                  invocation.user_names_only ? PsForm::user_names : PsForm::table);
     case Command::inspect: return inspect(client, invocation.user, invocation.style);
     case Command::plan: return plan(client, invocation.user, invocation.style, colour);
     case Command::stop: return stop(client, invocation.user, invocation.style);

@@ -118,20 +118,21 @@ Outcome inspect(Client& client, const std::string& user, Style style)
 
 Outcome plan(Client& client, const std::string& user, Style style, Colour colour)
 {
-    return show(client, target_of(user, "/plan"), style, [&](const json::object& body) -> std::optional<std::string> {
-        const json::array* const mounts = array_in(body, "mounts");
-        if (mounts == nullptr) return std::nullopt;
-        Table table({"PATH IN THE CONTAINER", "ACCESS", "KIND", "HOST PATH"});
-        for (const json::value& one : *mounts) {
-            if (!one.is_object()) continue;
-            const json::object& mount = one.get_object();
-            const std::string source = shown(mount, "source");
-            table.add({shown(mount, "target"), shown(mount, "access"), shown(mount, "kind"),
-                       source == shown(mount, "target") ? "the same" : source});
-        }
-        return table.text(colour) + "/tmp: " + control::printable(shown(body, "tmpfs_megabytes")) +
-               " MiB of memory\nfingerprint: " + control::printable(shown(body, "fingerprint")) + "\n";
-    });
+    return show(
+        client, target_of(user, "/plan"), style, [&](const json::object& body) -> std::optional<std::string> {
+            const json::array* const mounts = array_in(body, "mounts");
+            if (mounts == nullptr) return std::nullopt;
+            Table table({"PATH IN THE CONTAINER", "ACCESS", "KIND", "HOST PATH"});
+            for (const json::value& one : *mounts) {
+                if (!one.is_object()) continue;
+                const json::object& mount = one.get_object();
+                const std::string source = shown(mount, "source");
+                table.add({shown(mount, "target"), shown(mount, "access"), shown(mount, "kind"),
+                           source == shown(mount, "target") ? "the same" : source});
+            }
+            return table.text(colour) + "/tmp: " + control::printable(shown(body, "tmpfs_megabytes")) +
+                   " MiB of memory\nfingerprint: " + control::printable(shown(body, "fingerprint")) + "\n";
+        });
 }
 
 Outcome stop(Client& client, const std::string& user, Style style)
@@ -142,7 +143,8 @@ Outcome stop(Client& client, const std::string& user, Style style)
 
 Outcome remove(Client& client, const std::string& user, Style style)
 {
-    return act(client, "DELETE", target_of(user), style, "removed the runtime of " + control::in_quotes(user) + "\n");
+    return act(client, "DELETE", target_of(user), style,
+               "removed the runtime of " + control::in_quotes(user) + "\n");
 }
 
 } // namespace mao::ctl

@@ -17,7 +17,8 @@ std::string quoted_word(std::string_view word)
 {
     if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
     std::string out = "'";
-    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    for (const char c : word)
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
 }
 

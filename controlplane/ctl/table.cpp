@@ -21,7 +21,8 @@ std::vector<std::size_t> widths(const std::vector<std::vector<std::string>>& row
 {
     std::vector<std::size_t> columns(rows.front().size());
     for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], width(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            columns[i] = std::max(columns[i], width(row[i]));
     return columns;
 }
 
@@ -45,7 +46,8 @@ Table::Table(std::vector<std::string_view> header)
 void Table::add(std::vector<std::string> cells)
 {
     cells.resize(rows_.front().size());
-    for (std::string& cell : cells) cell = control::printable(cell);
+    for (std::string& cell : cells)
+        cell = control::printable(cell);
     rows_.push_back(std::move(cells));
 }
 
@@ -53,7 +55,8 @@ std::string Table::text(Colour colour) const
 {
     const auto columns = widths(rows_);
     std::string out = in_colour(line(rows_.front(), columns), bold, colour) + "\n";
-    for (std::size_t i = 1; i < rows_.size(); ++i) out += line(rows_[i], columns) + "\n";
+    for (std::size_t i = 1; i < rows_.size(); ++i)
+        out += line(rows_[i], columns) + "\n";
     return out;
 }
 

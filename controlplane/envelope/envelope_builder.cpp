@@ -7,7 +7,8 @@
 namespace mao::control {
 namespace {
 
-constexpr std::array<std::string_view, 4> credential_members = {"gitTokens", "maoToken", "ecpToken", "larkUat"};
+constexpr std::array<std::string_view, 4> credential_members = {"gitTokens", "maoToken", "ecpToken",
+                                                                "larkUat"};
 
 std::string below(const std::string& root, const UserId& user)
 {
@@ -19,8 +20,9 @@ Result<wire::Envelope> parse_credentials(const UserId& user, const boost::json::
 {
     for (const auto& member : given)
         if (std::ranges::find(credential_members, std::string_view(member.key())) == credential_members.end())
-            return fail(ErrorCode::invalid_argument, "envelope: '" + std::string(member.key()).substr(0, 40) +
-                                                         "' is not known; allowed are gitTokens, maoToken, ecpToken, larkUat");
+            return fail(ErrorCode::invalid_argument,
+                        "envelope: '" + std::string(member.key()).substr(0, 40) +
+                            "' is not known; allowed are gitTokens, maoToken, ecpToken, larkUat");
     boost::json::object with_user = given;
     with_user["userId"] = user.text();
     auto envelope = wire::parse_envelope(with_user);
@@ -31,7 +33,8 @@ Result<wire::Envelope> parse_credentials(const UserId& user, const boost::json::
 } // namespace
 
 Result<wire::Envelope> EnvelopeBuilder::build(const UserId& user, const std::optional<SessionId>& session,
-                                              const std::string& workspace, const boost::json::object* given) const
+                                              const std::string& workspace,
+                                              const boost::json::object* given) const
 {
     wire::Envelope envelope{.user = user};
     if (given != nullptr) {

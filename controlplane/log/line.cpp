@@ -19,7 +19,8 @@ constexpr std::string_view cut_mark = "…";
 // Printable, and so short that it still fits behind `used` bytes when each byte of it needs an escape.
 std::string fitting(std::string_view bytes, std::size_t used)
 {
-    const std::size_t left = used + 2 * margin_bytes < line_bytes_max ? line_bytes_max - used - 2 * margin_bytes : 0;
+    const std::size_t left =
+        used + 2 * margin_bytes < line_bytes_max ? line_bytes_max - used - 2 * margin_bytes : 0;
     const std::size_t allowed = std::min(text_bytes_max, left / 2);
     // An escaped byte is up to eight bytes long; no need to look at more than can be shown.
     std::string shown = printable(bytes.substr(0, text_bytes_max));
@@ -47,7 +48,8 @@ Shown shown_value(const Value& value, std::size_t used)
             if constexpr (std::same_as<Held, std::string_view>) {
                 return {fitting(held, used), true};
             } else if constexpr (std::same_as<Held, const Error*>) {
-                return {fitting(held->message(), used) + " (" + std::string(to_string(held->code())) + ")", true};
+                return {fitting(held->message(), used) + " (" + std::string(to_string(held->code())) + ")",
+                        true};
             } else if constexpr (std::same_as<Held, bool>) {
                 return {held ? "true" : "false", false};
             } else if constexpr (std::same_as<Held, double>) {

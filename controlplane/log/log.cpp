@@ -43,7 +43,8 @@ private:
     {
         pollfd waiting{.fd = fd_, .events = POLLOUT, .revents = 0};
         int ready = 0;
-        do ready = ::poll(&waiting, 1, milliseconds);
+        do
+            ready = ::poll(&waiting, 1, milliseconds);
         while (ready < 0 && errno == EINTR);
         return ready == 1;
     }
@@ -51,7 +52,8 @@ private:
     bool put(const spdlog::memory_buf_t& line) const
     {
         ssize_t written = 0;
-        do written = ::write(fd_, line.data(), line.size());
+        do
+            written = ::write(fd_, line.data(), line.size());
         while (written < 0 && errno == EINTR);
         return written == static_cast<ssize_t>(line.size());
     }
@@ -70,8 +72,8 @@ private:
         if (untold_ == 0) return true;
         const auto count = std::exchange(untold_, 0);
         const std::string_view what = "log lines were dropped, nobody read them";
-        const std::string text =
-            format_ == Format::json ? json_members(what, {{"count", count}}) : text_line(what, {{"count", count}});
+        const std::string text = format_ == Format::json ? json_members(what, {{"count", count}})
+                                                         : text_line(what, {{"count", count}});
         spdlog::memory_buf_t line;
         formatter_->format({"", spdlog::level::warn, text}, line);
         (void)put(line); // at worst the count of lost lines is lost too
@@ -103,8 +105,9 @@ spdlog::level::level_enum spdlog_level(Level level)
 Log make_log(const Options& options)
 {
     const auto sink = std::make_shared<DescriptorSink>(options.fd, options.format);
-    const char* const pattern = options.format == Format::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
-                                              : "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v";
+    const char* const pattern = options.format == Format::json
+                                    ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
+                                    : "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v";
     auto logger = std::make_shared<spdlog::logger>("mao", sink);
     logger->set_formatter(
         std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc, "\n"));
@@ -148,7 +151,8 @@ void write(Level level, std::string_view message, Fields fields)
     const Log& log = the_log();
     const auto importance = spdlog_level(level);
     if (!log.logger->should_log(importance)) return;
-    const std::string line = log.format == Format::json ? json_members(message, fields) : text_line(message, fields);
+    const std::string line =
+        log.format == Format::json ? json_members(message, fields) : text_line(message, fields);
     log.logger->log(importance, spdlog::string_view_t(line.data(), line.size()));
 }
 

@@ -37,20 +37,20 @@ public:
     Value(bool truth) : value_(truth) {}
     Value(double number) : value_(number) {}
     template <std::signed_integral T>
-    Value(T number) : value_(static_cast<std::int64_t>(number)) {}
+    Value(T number) : value_(static_cast<std::int64_t>(number))
+    {}
     template <std::unsigned_integral T>
         requires(!std::same_as<T, bool>)
-    Value(T number) : value_(static_cast<std::uint64_t>(number)) {}
+    Value(T number) : value_(static_cast<std::uint64_t>(number))
+    {}
     // Milliseconds, whatever the unit it came in.
     template <class Rep, class Period>
     Value(std::chrono::duration<Rep, Period> time)
         : value_(std::chrono::duration<double, std::milli>(time).count())
-    {
-    }
+    {}
     template <class Tag>
     Value(const detail::Id<Tag>& id) : value_(std::string_view(id.text()))
-    {
-    }
+    {}
     Value(ErrorCode code) : value_(to_string(code)) {}
     // Its message, followed by its code.
     Value(const Error& error) : value_(&error) {}
@@ -71,10 +71,22 @@ using Fields = std::initializer_list<Field>;
 
 // log::info("started runtime", {{"user", user}, {"container", id}, {"took_ms", elapsed}});
 void write(Level level, std::string_view message, Fields fields);
-inline void debug(std::string_view message, Fields fields = {}) { write(Level::debug, message, fields); }
-inline void info(std::string_view message, Fields fields = {}) { write(Level::info, message, fields); }
-inline void warning(std::string_view message, Fields fields = {}) { write(Level::warning, message, fields); }
-inline void error(std::string_view message, Fields fields = {}) { write(Level::error, message, fields); }
+inline void debug(std::string_view message, Fields fields = {})
+{
+    write(Level::debug, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {})
+{
+    write(Level::info, message, fields);
+}
+inline void warning(std::string_view message, Fields fields = {})
+{
+    write(Level::warning, message, fields);
+}
+inline void error(std::string_view message, Fields fields = {})
+{
+    write(Level::error, message, fields);
+}
 // For fields that are dear to compute.
 bool enabled(Level level) noexcept;
 

@@ -56,12 +56,15 @@ struct Connections::Session final : channel::MessageHandler {
     std::size_t unexpected = 0;
 };
 
-Connections::Connections(asio::any_io_executor executor, asio::thread_pool& pool, const mounts::Planner& planner,
-                         const Settings& settings, AuditLog& audit)
-    : executor_(executor), pool_(pool), planner_(planner), settings_(settings), audit_(audit),
+Connections::Connections(asio::any_io_executor executor, asio::thread_pool& pool,
+                         const mounts::Planner& planner, const Settings& settings, AuditLog& audit)
+    : executor_(executor),
+      pool_(pool),
+      planner_(planner),
+      settings_(settings),
+      audit_(audit),
       tasks_(executor_, report_broken)
-{
-}
+{}
 
 Result<void> Connections::listen(Runtime& runtime)
 {
@@ -117,12 +120,18 @@ asio::awaitable<Result<void>> Connections::admit(Runtime& runtime, int socket_fd
 {
     auto peer = identify(socket_fd);
     if (!peer) co_return fail(peer.error());
+    // Told apart at once from those that only wait for the init pid: an impostor must not hold a place in the queue.
+    if (runtime.container) {
+        const ExpectedPeer so_far{*runtime.container, runtime.init_pid};
+        if (auto checked = check(*peer, so_far); !checked) co_return checked;
+    }
     auto expected = co_await await_expected(runtime);
     if (!expected) co_return expected;
     const std::uint64_t generation = runtime.generation;
     const ExpectedPeer wanted{*runtime.container, runtime.init_pid};
     if (auto checked = check(*peer, wanted); !checked) co_return checked;
-    if (!runtime.plan) co_return fail(ErrorCode::peer_refused, "there is no mount plan to hold its mounts against");
+    if (!runtime.plan)
+        co_return fail(ErrorCode::peer_refused, "there is no mount plan to hold its mounts against");
 
     auto compare = [pid = peer->pid, plan = *runtime.plan, &roots = planner_.roots()] {
         return verify_running_mounts(pid, plan, roots, SystemPathProbe());
@@ -130,7 +139,8 @@ asio::awaitable<Result<void>> Connections::admit(Runtime& runtime, int socket_fd
     auto same = co_await channel::offload(pool_, std::move(compare));
     // Checked last: if the peer is still alive now, it was the peer whose mount table was read.
     if (auto checked = check(*peer, wanted); !checked) co_return checked;
-    if (runtime.generation != generation) co_return fail(ErrorCode::peer_refused, "its container was recycled meanwhile");
+    if (runtime.generation != generation)
+        co_return fail(ErrorCode::peer_refused, "its container was recycled meanwhile");
     if (!same) {
         runtime.mounts_differ = true;
         runtime.changed.notify();
@@ -149,7 +159,8 @@ asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Soc
     }
 
     const auto session = std::make_shared<Session>(runtime, executor_);
-    auto channel = std::make_shared<channel::Channel>(std::move(socket), channel_options(), *session, report_broken);
+    auto channel =
+        std::make_shared<channel::Channel>(std::move(socket), channel_options(), *session, report_broken);
     session->current = channel.get();
     tasks_.spawn("greet agent of " + runtime.user.text(), greet(runtime, session, channel));
     Error why = co_await channel->run();
@@ -178,8 +189,10 @@ asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Sessi
     const auto older = std::exchange(runtime.channel, channel);
     runtime.status = session->last_status;
     runtime.changed.notify();
-    if (older) older->close(Error(ErrorCode::superseded, "a newer connection of the same agent replaced this one"));
-    log::info("an agent connected", {{"user", runtime.user}, {"agent_version", runtime.status->agent_version}});
+    if (older)
+        older->close(Error(ErrorCode::superseded, "a newer connection of the same agent replaced this one"));
+    log::info("an agent connected",
+              {{"user", runtime.user}, {"agent_version", runtime.status->agent_version}});
 }
 
 asio::awaitable<void> Connections::shut_down()

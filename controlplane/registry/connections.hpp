@@ -21,8 +21,8 @@ namespace mao::control {
 
 class Connections {
 public:
-    Connections(boost::asio::any_io_executor executor, boost::asio::thread_pool& pool, const mounts::Planner& planner,
-                const Settings& settings, AuditLog& audit);
+    Connections(boost::asio::any_io_executor executor, boost::asio::thread_pool& pool,
+                const mounts::Planner& planner, const Settings& settings, AuditLog& audit);
 
     // Listens for this user's agent from now on; does nothing where that is so already. The user's channel directory
     // exists. Errors: those of UserSocket.
@@ -38,7 +38,7 @@ private:
     boost::asio::awaitable<void> serve(Runtime& runtime, channel::Channel::Socket socket);
     boost::asio::awaitable<Result<void>> admit(Runtime& runtime, int socket_fd);
     boost::asio::awaitable<void> greet(Runtime& runtime, std::shared_ptr<Session> session,
-                                         std::shared_ptr<channel::Channel> channel);
+                                       std::shared_ptr<channel::Channel> channel);
     boost::asio::awaitable<Result<void>> await_expected(Runtime& runtime);
     void refuse(Runtime& runtime, const Error& error);
 

@@ -9,8 +9,9 @@ constexpr std::string_view agent_name = "mao-runtime-agent";
 // Detects change only, like the plan's fingerprint: the text itself is short enough to be the label.
 std::string spec_text(const ContainerSpec& spec)
 {
-    std::string text = spec.image + "|" + std::to_string(spec.memory_bytes) + "|" + std::to_string(spec.nano_cpus) +
-                       "|" + std::to_string(spec.pids_limit) + "|" + spec.network + "|" + spec.oci_runtime;
+    std::string text = spec.image + "|" + std::to_string(spec.memory_bytes) + "|" +
+                       std::to_string(spec.nano_cpus) + "|" + std::to_string(spec.pids_limit) + "|" +
+                       spec.network + "|" + spec.oci_runtime;
     for (const std::string& word : spec.entrypoint)
         text += "|" + word;
     return text;
@@ -40,7 +41,8 @@ std::string agent_socket_path(const std::string& channel_dir, const UserId& user
     return channel_dir + "/" + user.text() + "/agent.sock";
 }
 
-ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& plan, const std::string& image_id)
+ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& plan,
+                             const std::string& image_id)
 {
     ContainerSpec spec;
     spec.name = container_name(settings.instance, plan.user);
@@ -56,10 +58,8 @@ ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& 
     spec.network = settings.container_network;
     spec.oci_runtime = settings.container_oci_runtime;
     spec.labels = {
-        {std::string(label::instance), settings.instance},
-        {std::string(label::user), plan.user.text()},
-        {std::string(label::plan), plan.fingerprint},
-        {std::string(label::spec), spec_text(spec)},
+        {std::string(label::instance), settings.instance}, {std::string(label::user), plan.user.text()},
+        {std::string(label::plan), plan.fingerprint},      {std::string(label::spec), spec_text(spec)},
         {std::string(label::version), MAO_VERSION},
     };
     return spec;
@@ -77,29 +77,18 @@ std::optional<UserId> owner_of(const std::string& instance, const std::string& n
 void judge(const ContainerFacts& container, const ContainerSpec& spec, lifecycle::Facts& facts)
 {
     switch (container.state) {
-    case ContainerState::created:
-        facts.container = lifecycle::Container::created;
-        break;
-    case ContainerState::running:
-        facts.container = lifecycle::Container::running;
-        break;
-    case ContainerState::exited:
-        facts.container = lifecycle::Container::stopped;
-        break;
-    case ContainerState::paused:
-        facts.container = lifecycle::Container::paused;
-        break;
-    case ContainerState::removing:
-        facts.container = lifecycle::Container::removing;
-        break;
+    case ContainerState::created: facts.container = lifecycle::Container::created; break;
+    case ContainerState::running: facts.container = lifecycle::Container::running; break;
+    case ContainerState::exited: facts.container = lifecycle::Container::stopped; break;
+    case ContainerState::paused: facts.container = lifecycle::Container::paused; break;
+    case ContainerState::removing: facts.container = lifecycle::Container::removing; break;
     case ContainerState::restarting:
-    case ContainerState::dead:
-        facts.container = lifecycle::Container::broken;
-        break;
+    case ContainerState::dead: facts.container = lifecycle::Container::broken; break;
     }
     const std::string& instance = spec.labels.at(std::string(label::instance));
     const std::string& user = spec.labels.at(std::string(label::user));
-    facts.ours = has_label(container.labels, label::instance, instance) && has_label(container.labels, label::user, user);
+    facts.ours = has_label(container.labels, label::instance, instance) &&
+                 has_label(container.labels, label::user, user);
     // Mounts of other sessions are no drift: the fingerprint covers the standard list (M6).
     facts.plan_matches = has_label(container.labels, label::plan, spec.labels.at(std::string(label::plan)));
     facts.spec_matches = has_label(container.labels, label::spec, spec.labels.at(std::string(label::spec))) &&

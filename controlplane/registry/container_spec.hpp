@@ -19,7 +19,7 @@ inline constexpr std::string_view instance = "mao.instance";
 inline constexpr std::string_view user = "mao.user";
 inline constexpr std::string_view plan = "mao.plan-fingerprint"; // M6
 inline constexpr std::string_view spec = "mao.spec-fingerprint"; // image, limits, network
-inline constexpr std::string_view version = "mao.version";       // of the daemon that made it
+inline constexpr std::string_view version = "mao.version"; // of the daemon that made it
 } // namespace label
 
 // "mao-user-7"; another instance puts its own name in front, so that they never meet.
@@ -28,7 +28,8 @@ std::string container_name(const std::string& instance, const UserId& user);
 std::string agent_socket_path(const std::string& channel_dir, const UserId& user);
 
 // `image_id` is what the configured reference means today.
-ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& plan, const std::string& image_id);
+ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& plan,
+                             const std::string& image_id);
 
 // The user a container of this instance belongs to; nullopt where it is not ours, in name or in labels.
 std::optional<UserId> owner_of(const std::string& instance, const std::string& name, const Labels& labels);

@@ -11,27 +11,27 @@ namespace mao::control::lifecycle {
 
 // What is known of the container that has the user's name.
 enum class Container {
-    unknown,  // not looked at yet
+    unknown, // not looked at yet
     absent,
-    created,  // made, never started
+    created, // made, never started
     running,
     stopped,
     paused,
     removing,
-    broken,   // dead, restarting, or in a state the engine did not explain
+    broken, // dead, restarting, or in a state the engine did not explain
 };
 
 struct Facts {
     Container container = Container::unknown;
-    bool ours = false;             // carries this instance's labels for this very user
-    bool made_now = false;         // created by this attempt, so `created` is not a left-over
-    bool plan_matches = false;     // fingerprint label equals that of today's plan (M6)
-    bool spec_matches = false;     // image, limits and network are today's settings
-    bool mounts_differ = false;    // the running mount table is not the plan's (M10)
-    bool covers_workspace = true;  // the session's workspace is inside its mounts (M7)
-    bool connected = false;        // its verified agent is on the channel
-    bool wait_expired = false;     // the agent did not connect in time
-    bool started_now = false;      // by this attempt: a container that stops again has failed
+    bool ours = false; // carries this instance's labels for this very user
+    bool made_now = false; // created by this attempt, so `created` is not a left-over
+    bool plan_matches = false; // fingerprint label equals that of today's plan (M6)
+    bool spec_matches = false; // image, limits and network are today's settings
+    bool mounts_differ = false; // the running mount table is not the plan's (M10)
+    bool covers_workspace = true; // the session's workspace is inside its mounts (M7)
+    bool connected = false; // its verified agent is on the channel
+    bool wait_expired = false; // the agent did not connect in time
+    bool started_now = false; // by this attempt: a container that stops again has failed
     int removals = 0;
     int creations = 0;
     int starts = 0;

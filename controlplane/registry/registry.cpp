@@ -1,6 +1,7 @@
 #include "controlplane/registry/registry.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "controlplane/log/log.hpp"
 #include "controlplane/peer/user_socket.hpp"
@@ -19,23 +20,36 @@ using namespace std::chrono_literals;
 constexpr auto goodbye_limit = 2s;
 constexpr auto stop_grace = 5s;
 
+// A start is bound by the processor: more of them at the same time only make each one slower.
+std::size_t parallel_starts()
+{
+    return std::max(2U, std::thread::hardware_concurrency());
+}
+
 // The engine hears of a container's death some time after its agent's connection broke.
 constexpr auto death_told_within = 700ms;
 constexpr auto death_asked_every = 50ms;
 
 void report_broken(std::string_view task, std::string_view what)
 {
-    log::error("a task of the registry broke; its user's next call starts anew", {{"task", task}, {"what", what}});
+    log::error("a task of the registry broke; its user's next call starts anew",
+               {{"task", task}, {"what", what}});
 }
 
 } // namespace
 
-Registry::Registry(asio::any_io_executor executor, asio::thread_pool& pool, const Settings& settings, Engine& engine,
-                   const mounts::Planner& planner, AuditLog& audit)
-    : executor_(std::move(executor)), pool_(pool), settings_(settings), engine_(engine), planner_(planner),
-      audit_(audit), connections_(executor_, pool, planner, settings, audit), tasks_(executor_, report_broken)
-{
-}
+Registry::Registry(asio::any_io_executor executor, asio::thread_pool& pool, const Settings& settings,
+                   Engine& engine, const mounts::Planner& planner, AuditLog& audit)
+    : executor_(std::move(executor)),
+      pool_(pool),
+      settings_(settings),
+      engine_(engine),
+      planner_(planner),
+      audit_(audit),
+      engine_starts_(executor_, parallel_starts()),
+      connections_(executor_, pool, planner, settings, audit),
+      tasks_(executor_, report_broken)
+{}
 
 Registry::~Registry() = default;
 
@@ -68,7 +82,8 @@ Result<mounts::MountPlan> Registry::plan_of(const UserId& user) const
     return planner_.plan(user, {});
 }
 
-asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_running(UserId user, std::string workspace)
+asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_running(UserId user,
+                                                                                    std::string workspace)
 {
     if (shutting_down_) co_return fail(ErrorCode::shutting_down, "the daemon is stopping");
     Runtime& runtime = entry_of(user);
@@ -86,7 +101,8 @@ asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_runn
         co_await attempt->done.wait();
     if (!*attempt->outcome) co_return fail(attempt->outcome->error());
     if (!runtime.connected())
-        co_return fail(ErrorCode::connection_lost, "the runtime of '" + user.text() + "' was lost right after its start");
+        co_return fail(ErrorCode::connection_lost,
+                       "the runtime of '" + user.text() + "' was lost right after its start");
     co_return runtime.channel;
 }
 
@@ -106,7 +122,8 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
     const Answer answer{runtime, attempt};
     const auto turn = co_await runtime.turn.take();
     runtime.state = RuntimeState::starting;
-    Start start({pool_, settings_, engine_, planner_, audit_, connections_}, runtime, attempt->workspace);
+    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
+                attempt->workspace);
     auto outcome = co_await start.run();
     if (outcome) {
         runtime.state = RuntimeState::running;
@@ -120,7 +137,8 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
 
 void Registry::forget_container(Runtime& runtime, RuntimeState state)
 {
-    if (runtime.channel) runtime.channel->close(Error(ErrorCode::container_gone, "the container was stopped or removed"));
+    if (runtime.channel)
+        runtime.channel->close(Error(ErrorCode::container_gone, "the container was stopped or removed"));
     runtime.init_pid.reset();
     runtime.running_since.reset();
     runtime.state = state;
@@ -148,7 +166,9 @@ asio::awaitable<void> Registry::say_goodbye(Runtime& runtime, std::string reason
     auto id = RequestId::parse("shutdown-" + std::to_string(runtime.generation));
     wire::Message goodbye = wire::Shutdown{std::move(*id), std::move(reason)};
     auto answer = co_await channel->request(std::move(goodbye), goodbye_limit);
-    if (!answer) log::warning("an agent did not say goodbye; stopping it anyway", {{"user", runtime.user}, {"error", answer.error()}});
+    if (!answer)
+        log::warning("an agent did not say goodbye; stopping it anyway",
+                     {{"user", runtime.user}, {"error", answer.error()}});
 }
 
 asio::awaitable<Result<void>> Registry::stop(UserId user)
@@ -161,7 +181,8 @@ asio::awaitable<Result<void>> Registry::stop(UserId user)
     co_await say_goodbye(runtime, "stopped by an operator");
     auto stopped = co_await engine_.stop(container->id, stop_grace);
     if (!stopped) co_return stopped;
-    audit_.record("container_stopped", json::object{{"user", user.text()}, {"container", container->id.text()}});
+    audit_.record("container_stopped",
+                  json::object{{"user", user.text()}, {"container", container->id.text()}});
     forget_container(runtime, RuntimeState::stopped);
     co_return Result<void>();
 }
@@ -176,7 +197,8 @@ asio::awaitable<Result<void>> Registry::remove(UserId user)
     co_await say_goodbye(runtime, "removed by an operator");
     auto removed = co_await engine_.remove(container->id, Engine::Force::yes);
     if (!removed) co_return removed;
-    audit_.record("container_removed", json::object{{"user", user.text()}, {"container", container->id.text()}});
+    audit_.record("container_removed",
+                  json::object{{"user", user.text()}, {"container", container->id.text()}});
     forget_container(runtime, RuntimeState::absent);
     co_return Result<void>();
 }
@@ -194,7 +216,8 @@ asio::awaitable<void> Registry::adopt_one(ContainerSummary summary)
 {
     const auto user = owner_of(settings_.instance, summary.name, summary.labels);
     if (!user) {
-        log::warning("a container carries our label but not the name of a runtime; left alone", {{"container", summary.name}});
+        log::warning("a container carries our label but not the name of a runtime; left alone",
+                     {{"container", summary.name}});
         co_return;
     }
     Runtime& runtime = entry_of(*user);
@@ -202,23 +225,29 @@ asio::awaitable<void> Registry::adopt_one(ContainerSummary summary)
     if (summary.state == ContainerState::created) {
         log::info("removing a half-made container", {{"user", *user}, {"container", summary.id}});
         auto removed = co_await engine_.remove(summary.id, Engine::Force::yes);
-        if (!removed) log::warning("it could not be removed; the user's next call tries again", {{"error", removed.error()}});
+        if (!removed)
+            log::warning("it could not be removed; the user's next call tries again",
+                         {{"error", removed.error()}});
         co_return;
     }
     auto container = co_await engine_.inspect(summary.id);
     if (!container) co_return;
     runtime.container = container->id;
-    runtime.state = container->state == ContainerState::running ? RuntimeState::running : RuntimeState::stopped;
+    runtime.state =
+        container->state == ContainerState::running ? RuntimeState::running : RuntimeState::stopped;
     runtime.init_pid = container->init_pid;
     runtime.running_since = container->started;
     runtime.image_id = container->image_id;
     ++runtime.generation;
-    Start start({pool_, settings_, engine_, planner_, audit_, connections_}, runtime, std::string());
+    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
+                std::string());
     auto adopted = co_await start.adopt(*container);
     if (!adopted)
-        log::warning("a container was found that the user's next call recreates", {{"user", *user}, {"error", adopted.error()}});
+        log::warning("a container was found that the user's next call recreates",
+                     {{"user", *user}, {"error", adopted.error()}});
     else
-        log::info("adopted a container", {{"user", *user}, {"container", summary.id}, {"state", to_string(runtime.state)}});
+        log::info("adopted a container",
+                  {{"user", *user}, {"container", summary.id}, {"state", to_string(runtime.state)}});
 }
 
 asio::awaitable<Error> Registry::explain_loss(UserId user, std::uint64_t generation, Error lost)

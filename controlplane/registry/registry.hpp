@@ -39,7 +39,8 @@ public:
     // The user's connected runtime, made ready if it is not (L1). `workspace`: absolute, empty for none; one outside
     // the mounts recreates the container once or is refused (M7). Ends within the start time-out plus the engine's
     // deadlines. Callers that are cancelled leave the start running for the others.
-    boost::asio::awaitable<Result<std::shared_ptr<channel::Channel>>> ensure_running(UserId user, std::string workspace);
+    boost::asio::awaitable<Result<std::shared_ptr<channel::Channel>>> ensure_running(UserId user,
+                                                                                     std::string workspace);
 
     // Stops the user's container, keeps it (L7: the agent is told first). container_not_found where there is none.
     boost::asio::awaitable<Result<void>> stop(UserId user);
@@ -73,6 +74,7 @@ private:
     const mounts::Planner& planner_;
     AuditLog& audit_;
     std::unordered_map<UserId, std::unique_ptr<Runtime>> runtimes_;
+    Turn engine_starts_;
     Connections connections_;
     bool shutting_down_ = false;
     channel::TaskGroup tasks_;

@@ -28,8 +28,7 @@ namespace mao::control {
 struct Attempt {
     Attempt(const boost::asio::any_io_executor& executor, std::string session_workspace)
         : workspace(std::move(session_workspace)), done(executor)
-    {
-    }
+    {}
 
     const std::string workspace; // must be inside the mounts afterwards; empty: none in particular
     std::optional<Result<void>> outcome;
@@ -63,8 +62,7 @@ std::string_view to_string(RuntimeState state) noexcept;
 struct Runtime {
     Runtime(const boost::asio::any_io_executor& executor, UserId owner)
         : user(std::move(owner)), turn(executor), changed(executor)
-    {
-    }
+    {}
 
     const UserId user;
     Turn turn;
@@ -82,7 +80,7 @@ struct Runtime {
     std::unique_ptr<UserSocket> socket;
     std::shared_ptr<channel::Channel> channel; // verified and greeted; null when not connected
     std::optional<wire::RuntimeStatus> status; // the last one the agent sent
-    bool mounts_differ = false;                // found at a connect (M10)
+    bool mounts_differ = false; // found at a connect (M10)
     std::uint64_t peers_refused = 0;
     std::size_t peers_being_checked = 0;
     MinuteBudget refusals_to_audit{limits::refusals_audited_per_minute};

@@ -34,13 +34,14 @@ Result<void> make_and_check(const mounts::MountPlan& plan, const mounts::Planner
 
 Start::Start(StartTools tools, Runtime& runtime, std::string workspace)
     : tools_(tools), runtime_(runtime), workspace_(std::move(workspace))
-{
-}
+{}
 
 asio::awaitable<Result<void>> Start::run()
 {
     auto prepared = co_await prepare();
-    if (!prepared) co_return fail(std::move(prepared.error()).while_doing("plan runtime '" + runtime_.user.text() + "'"));
+    if (!prepared)
+        co_return fail(
+            std::move(prepared.error()).while_doing("plan runtime '" + runtime_.user.text() + "'"));
     for (;;) {
         facts_.connected = runtime_.connected();
         facts_.mounts_differ = facts_.mounts_differ || runtime_.mounts_differ;
@@ -71,7 +72,8 @@ asio::awaitable<Result<void>> Start::adopt(ContainerFacts container)
 
 Result<mounts::MountPlan> Start::planned(const std::vector<std::string>& more) const
 {
-    std::vector<std::string> workspaces(runtime_.session_workspaces.begin(), runtime_.session_workspaces.end());
+    std::vector<std::string> workspaces(runtime_.session_workspaces.begin(),
+                                        runtime_.session_workspaces.end());
     workspaces.insert(workspaces.end(), more.begin(), more.end());
     return tools_.planner.plan(runtime_.user, workspaces);
 }
@@ -99,17 +101,12 @@ asio::awaitable<Result<void>> Start::prepare()
 asio::awaitable<Result<void>> Start::perform(lifecycle::Decision decision)
 {
     switch (decision.step) {
-    case Step::create:
-        return create(decision.why);
-    case Step::start:
-        return start();
-    case Step::await_connection:
-        return await_connection();
+    case Step::create: return create(decision.why);
+    case Step::start: return start();
+    case Step::await_connection: return await_connection();
     case Step::remove:
-    case Step::await_removal:
-        return remove(decision.why);
-    default:
-        return inspect();
+    case Step::await_removal: return remove(decision.why);
+    default: return inspect();
     }
 }
 
@@ -155,7 +152,8 @@ void Start::adopt_extra_mounts(const ContainerFacts& container)
 {
     std::vector<std::string> extra;
     for (const MountFact& mount : container.mounts) {
-        const bool known = std::ranges::any_of(spec_.mounts, [&](const BindMount& bind) { return bind.target == mount.target; });
+        const bool known = std::ranges::any_of(
+            spec_.mounts, [&](const BindMount& bind) { return bind.target == mount.target; });
         if (!known && mount.type == "bind") extra.push_back(mount.target);
     }
     auto plan = planned(extra);
@@ -200,12 +198,18 @@ asio::awaitable<Result<void>> Start::create(std::string_view why)
     co_return Result<void>();
 }
 
+asio::awaitable<Result<void>> Start::start_in_turn()
+{
+    const auto slot = co_await tools_.engine_starts.take();
+    co_return co_await tools_.engine.start(*runtime_.container);
+}
+
 asio::awaitable<Result<void>> Start::start()
 {
     ++facts_.starts;
     runtime_.init_pid.reset();
     runtime_.mounts_differ = facts_.mounts_differ = false;
-    auto started = co_await tools_.engine.start(*runtime_.container);
+    auto started = co_await start_in_turn();
     if (!started) co_return started;
     facts_.started_now = true;
     runtime_.running_since = std::chrono::system_clock::now();
@@ -219,7 +223,8 @@ asio::awaitable<Result<void>> Start::await_connection()
 {
     const auto deadline = Clock::now() + tools_.settings.container_start_timeout;
     while (!runtime_.connected() && !runtime_.mounts_differ && Clock::now() < deadline) {
-        const bool news = co_await runtime_.changed.wait_until(std::min(deadline, Clock::now() + look_interval));
+        const bool news =
+            co_await runtime_.changed.wait_until(std::min(deadline, Clock::now() + look_interval));
         if (news) continue;
         auto container = co_await tools_.engine.inspect(*runtime_.container);
         if (!container) co_return fail(container.error());
@@ -235,12 +240,15 @@ asio::awaitable<Result<void>> Start::remove(std::string_view why)
 {
     const ContainerId id = *runtime_.container;
     log::info("recycling a container", {{"user", runtime_.user}, {"container", id}, {"why", why}});
-    tools_.audit.record("container_recycled",
-                        json::object{{"user", runtime_.user.text()}, {"container", id.text()}, {"why", json::string_view(why)}});
+    tools_.audit.record("container_recycled", json::object{{"user", runtime_.user.text()},
+                                                           {"container", id.text()},
+                                                           {"why", json::string_view(why)}});
     ++facts_.removals;
     auto removed = co_await tools_.engine.remove(id, Engine::Force::yes);
     if (!removed) co_return removed;
-    if (runtime_.channel) runtime_.channel->close(Error(ErrorCode::container_gone, "the container was recycled: " + std::string(why)));
+    if (runtime_.channel)
+        runtime_.channel->close(
+            Error(ErrorCode::container_gone, "the container was recycled: " + std::string(why)));
     runtime_.container.reset();
     runtime_.init_pid.reset();
     ++runtime_.generation;
@@ -277,22 +285,25 @@ std::string Start::phases_text() const
 // L3 and L14: says all that is known, then leaves nothing half-made behind.
 asio::awaitable<Error> Start::failure(Error cause)
 {
-    std::string message = "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_text() + ")";
+    std::string message =
+        "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_text() + ")";
     const bool engine_answers =
         cause.code() != ErrorCode::engine_unavailable && cause.code() != ErrorCode::engine_timeout;
     if (runtime_.container && engine_answers) {
         const ContainerId id = *runtime_.container;
         auto container = co_await tools_.engine.inspect(id);
         if (container && container->state != ContainerState::running)
-            message += "; the container is " + std::string(to_string(container->state)) + " with exit code " +
-                       std::to_string(container->exit_code) + (container->oom_killed ? ", out of memory" : "") +
-                       (container->engine_message.empty() ? "" : ", the engine says: " + container->engine_message);
+            message +=
+                "; the container is " + std::string(to_string(container->state)) + " with exit code " +
+                std::to_string(container->exit_code) + (container->oom_killed ? ", out of memory" : "") +
+                (container->engine_message.empty() ? "" : ", the engine says: " + container->engine_message);
         auto lines = co_await tools_.engine.logs(id, limits::container_log_lines_in_errors);
         if (lines && !lines->empty()) message += "; its last log lines: " + *lines;
         if (facts_.ours || facts_.made_now) {
             auto removed = co_await tools_.engine.remove(id, Engine::Force::yes);
-            if (!removed) log::warning("a failed container could not be removed; the next start tries again",
-                                       {{"user", runtime_.user}, {"error", removed.error()}});
+            if (!removed)
+                log::warning("a failed container could not be removed; the next start tries again",
+                             {{"user", runtime_.user}, {"error", removed.error()}});
         }
     }
     co_return Error(cause.code(), std::move(message));

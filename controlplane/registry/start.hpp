@@ -26,6 +26,7 @@ struct StartTools {
     Engine& engine;
     const mounts::Planner& planner;
     AuditLog& audit;
+    Turn& engine_starts; // how many containers of all users may be started at the same time
     Connections& connections;
 };
 
@@ -54,6 +55,7 @@ private:
     boost::asio::awaitable<Result<void>> inspect();
     boost::asio::awaitable<Result<void>> create(std::string_view why);
     boost::asio::awaitable<Result<void>> start();
+    boost::asio::awaitable<Result<void>> start_in_turn();
     boost::asio::awaitable<Result<void>> await_connection();
     boost::asio::awaitable<Result<void>> remove(std::string_view why);
     void take_facts(const ContainerFacts& container);

@@ -33,15 +33,15 @@ boost::asio::awaitable<Turn::Guard> Turn::take()
 {
     const WakeNext wake_next{freed_};
     const Place place(queue_, next_ticket_++);
-    while (busy_ || !place.first())
+    while (held_ >= capacity_ || !place.first())
         co_await freed_.wait();
-    busy_ = true;
+    ++held_;
     co_return Guard(*this);
 }
 
 void Turn::release() noexcept
 {
-    busy_ = false;
+    --held_;
     freed_.notify();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// One lifecycle operation of a user at a time (L2): whoever holds the guard may change the user's container.
+// One lifecycle operation of a user at a time (L2): whoever holds the guard may change the user's container. With a
+// larger capacity: so many at a time, as for starts on one machine.
 // Waiters are served in order of arrival. One thread; the turn outlives its guards and waiters.
 
 #include <boost/asio/awaitable.hpp>
@@ -27,15 +28,18 @@ public:
         Turn* turn_;
     };
 
-    explicit Turn(const boost::asio::any_io_executor& executor) : freed_(executor) {}
+    explicit Turn(const boost::asio::any_io_executor& executor, std::size_t capacity = 1)
+        : capacity_(capacity), freed_(executor)
+    {}
 
     boost::asio::awaitable<Guard> take();
-    bool busy() const noexcept { return busy_; }
+    bool busy() const noexcept { return held_ != 0; }
 
 private:
     void release() noexcept;
 
-    bool busy_ = false;
+    std::size_t capacity_;
+    std::size_t held_ = 0;
     std::uint64_t next_ticket_ = 0;
     std::deque<std::uint64_t> queue_;
     channel::Event freed_;

@@ -2,6 +2,9 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
@@ -11,6 +14,30 @@
 
 namespace mao::channel {
 namespace asio = boost::asio;
+
+namespace {
+
+// Tells that the loop dies: it then destroys the frames that are suspended, and what they waited for is gone before
+// what they hold. A group that a task keeps alive dies in between and has nothing to cancel any more.
+class LoopDeath final : public asio::execution_context::service {
+public:
+    static inline asio::execution_context::id id;
+
+    explicit LoopDeath(asio::execution_context& context) : service(context) {}
+    std::shared_ptr<const bool> begun() const noexcept { return begun_; }
+
+private:
+    void shutdown() override { *begun_ = true; }
+
+    std::shared_ptr<bool> begun_ = std::make_shared<bool>(false);
+};
+
+std::shared_ptr<const bool> death_of(const asio::any_io_executor& executor)
+{
+    return asio::use_service<LoopDeath>(asio::query(executor, asio::execution::context)).begun();
+}
+
+} // namespace
 
 struct TaskGroup::Task {
     std::string name;
@@ -22,7 +49,10 @@ struct TaskGroup::Task {
 
 struct TaskGroup::State {
     State(asio::any_io_executor loop, OnBroken report)
-        : executor(std::move(loop)), on_broken(std::move(report)), empty(executor)
+        : executor(std::move(loop)),
+          loop_dies(death_of(executor)),
+          on_broken(std::move(report)),
+          empty(executor)
     {}
 
     void finished(std::list<Task>::iterator task, const std::exception_ptr& exception)
@@ -43,6 +73,7 @@ struct TaskGroup::State {
     }
 
     asio::any_io_executor executor;
+    std::shared_ptr<const bool> loop_dies;
     OnBroken on_broken;
     std::list<Task> tasks;
     Event empty;
@@ -101,6 +132,7 @@ asio::awaitable<void> TaskGroup::settle(std::shared_ptr<State> state, Task& task
 
 void TaskGroup::cancel()
 {
+    if (*state_->loop_dies) return;
     // A cancelled task may finish at once and leave the list: step on before emitting.
     for (auto next = state_->tasks.begin(); next != state_->tasks.end();) {
         Task& task = *next++;

@@ -16,15 +16,13 @@ namespace {
 
 using Code = boost::system::error_code;
 
+// Alignment is that of any new: the library asks for a byte's to keep a name and gives it back with another.
 class WipingMemory final : public json::memory_resource {
-    void* do_allocate(std::size_t bytes, std::size_t alignment) override
-    {
-        return ::operator new(bytes, std::align_val_t(alignment));
-    }
-    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override
+    void* do_allocate(std::size_t bytes, std::size_t) override { return ::operator new(bytes); }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t) override
     {
         explicit_bzero(memory, bytes);
-        ::operator delete(memory, bytes, std::align_val_t(alignment));
+        ::operator delete(memory, bytes);
     }
     bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
 };

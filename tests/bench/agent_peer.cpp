@@ -33,8 +33,7 @@ AgentPeer::AgentPeer()
           broken_ = std::string(task) + ": " + std::string(what);
           loop_.stop();
       })
-{
-}
+{}
 
 AgentPeer::~AgentPeer()
 {
@@ -56,11 +55,13 @@ Result<std::unique_ptr<AgentPeer>> AgentPeer::start(Docker& docker, control::Con
         peer->container_.emplace(std::move(*container));
         return {};
     };
-    if (auto accepted = peer->accept(socket_path, run_container); !accepted) return fail(std::move(accepted.error()));
+    if (auto accepted = peer->accept(socket_path, run_container); !accepted)
+        return fail(std::move(accepted.error()));
     return peer;
 }
 
-Result<void> AgentPeer::accept(const std::string& socket_path, const std::function<Result<void>()>& start_container)
+Result<void> AgentPeer::accept(const std::string& socket_path,
+                               const std::function<Result<void>()>& start_container)
 {
     auto listener = listen_at(socket_path);
     if (!listener) return fail(std::move(listener.error()));
@@ -72,7 +73,8 @@ Result<void> AgentPeer::accept(const std::string& socket_path, const std::functi
         broken_ = std::string(task) + ": " + std::string(what);
         loop_.stop();
     };
-    channel_ = std::make_shared<channel::Channel>(std::move(socket), channel::ChannelOptions{}, *this, on_broken);
+    channel_ =
+        std::make_shared<channel::Channel>(std::move(socket), channel::ChannelOptions{}, *this, on_broken);
     tasks_.spawn("channel", serve(channel_));
     run_until_stopped();
     if (said_status_) return {};

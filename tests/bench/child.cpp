@@ -48,7 +48,8 @@ int spawn_with_attributes(pid_t& pid, const ChildOptions& options)
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&actions, 1, options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
     sigset_t none;
     sigset_t all;
@@ -57,7 +58,8 @@ int spawn_with_attributes(pid_t& pid, const ChildOptions& options)
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     const auto environment = environment_with(options.environment);
     const int problem = posix_spawnp(&pid, options.arguments.front().c_str(), &actions, &attributes,
                                      pointers_to(options.arguments).data(), pointers_to(environment).data());
@@ -103,8 +105,7 @@ bool Child::has_ended()
 int Child::wait()
 {
     int raw = 0;
-    while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {}
     pid_ = -1;
     return status_of(raw);
 }

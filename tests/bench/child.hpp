@@ -13,7 +13,7 @@
 namespace mao::bench {
 
 struct ChildOptions {
-    std::vector<std::string> arguments;   // the program first; searched in PATH without a '/'
+    std::vector<std::string> arguments; // the program first; searched in PATH without a '/'
     std::vector<std::string> environment; // beside the benchmark's own; "NAME=value"
     std::string output_file = "/dev/null"; // stdout and stderr
 };

@@ -15,8 +15,8 @@ namespace json = boost::json;
 
 constexpr auto start_limit = std::chrono::seconds(20);
 
-std::vector<std::string> settings_of(const WorkDirectory& work, const std::string& instance, const std::string& image,
-                                     const std::string& socket)
+std::vector<std::string> settings_of(const WorkDirectory& work, const std::string& instance,
+                                     const std::string& image, const std::string& socket)
 {
     return {
         "MAO_CLOUD_RUNTIME=docker",
@@ -70,7 +70,8 @@ std::string DaemonUnderTest::log_text() const
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string DaemonUnderTest::tool_request(const std::string& user, std::string_view tool, std::string_view args_json)
+std::string DaemonUnderTest::tool_request(const std::string& user, std::string_view tool,
+                                          std::string_view args_json)
 {
     return HttpClient::request_text("POST", "/v1/users/" + user + "/tools/" + std::string(tool),
                                     R"({"args":)" + std::string(args_json) + "}");
@@ -83,7 +84,8 @@ Result<std::string> DaemonUnderTest::call(std::string_view request)
     // Looked at as text, after the clock has stopped for nobody: parsing 10 MiB here would count for the daemon.
     if (answer->status != 200 || answer->body.find(R"("ok":true)") == std::string::npos)
         return fail(ErrorCode::internal, "the call answered " + std::to_string(answer->status) + ": " +
-                                             answer->body.substr(0, 2000) + "\nthe daemon's log:\n" + log_text());
+                                             answer->body.substr(0, 2000) + "\nthe daemon's log:\n" +
+                                             log_text());
     return std::move(answer->body);
 }
 
@@ -91,7 +93,8 @@ Result<void> DaemonUnderTest::expect_success(Result<HttpAnswer> answer, std::str
 {
     if (!answer) return fail(std::move(answer.error()).while_doing(doing));
     if (answer->status >= 200 && answer->status < 300) return {};
-    return fail(ErrorCode::internal, std::string(doing) + ": " + std::to_string(answer->status) + " " + answer->body);
+    return fail(ErrorCode::internal,
+                std::string(doing) + ": " + std::to_string(answer->status) + " " + answer->body);
 }
 
 Result<void> DaemonUnderTest::stop_runtime(const std::string& user)

@@ -24,7 +24,8 @@ public:
     pid_t pid() const noexcept { return daemon_.pid(); }
 
     // The bytes of a tool call, and one such call; anything but a success of call and tool is an error.
-    static std::string tool_request(const std::string& user, std::string_view tool, std::string_view args_json);
+    static std::string tool_request(const std::string& user, std::string_view tool,
+                                    std::string_view args_json);
     Result<std::string> call(std::string_view request);
 
     Result<void> stop_runtime(const std::string& user);
@@ -32,10 +33,11 @@ public:
 
 private:
     DaemonUnderTest(Child daemon, std::string instance, std::string socket, std::string log_file)
-        : daemon_(std::move(daemon)), instance_(std::move(instance)), api_(std::move(socket)),
+        : daemon_(std::move(daemon)),
+          instance_(std::move(instance)),
+          api_(std::move(socket)),
           log_file_(std::move(log_file))
-    {
-    }
+    {}
     Result<void> wait_until_ready();
     Result<void> expect_success(Result<HttpAnswer> answer, std::string_view doing);
 

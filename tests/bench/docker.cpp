@@ -62,12 +62,13 @@ Result<HttpAnswer> Docker::call(std::string_view method, const std::string& targ
     if (!answer) return fail(ErrorCode::engine_unavailable, answer.error().message());
     if (answer->status >= 400)
         return fail(answer->status == 404 ? ErrorCode::not_found : ErrorCode::engine_error,
-                    std::string(method) + " " + target + " answered " + std::to_string(answer->status) + ": " +
-                        answer->body);
+                    std::string(method) + " " + target + " answered " + std::to_string(answer->status) +
+                        ": " + answer->body);
     return answer;
 }
 
-Result<json::value> Docker::call_json(std::string_view method, const std::string& target, const std::string& body)
+Result<json::value> Docker::call_json(std::string_view method, const std::string& target,
+                                      const std::string& body)
 {
     auto answer = call(method, target, body);
     if (!answer) return fail(std::move(answer.error()));
@@ -78,7 +79,8 @@ Result<std::string> Docker::image_id(const std::string& reference)
 {
     auto image = call_json("GET", "/images/" + reference + "/json");
     if (!image && image.error().code() == ErrorCode::not_found)
-        return fail(ErrorCode::image_missing, "there is no image '" + reference + "'; 'scripts/dev image' builds it");
+        return fail(ErrorCode::image_missing,
+                    "there is no image '" + reference + "'; 'scripts/dev image' builds it");
     if (!image) return fail(std::move(image.error()));
     return text_at(*image, "/Id");
 }
@@ -183,7 +185,8 @@ control::ContainerSpec product_like_spec(const std::string& image_id, const std:
     return spec;
 }
 
-Result<BenchContainer> BenchContainer::run(Docker& docker, const std::string& name, const control::ContainerSpec& spec)
+Result<BenchContainer> BenchContainer::run(Docker& docker, const std::string& name,
+                                           const control::ContainerSpec& spec)
 {
     control::ContainerSpec named = spec;
     named.name = name;
@@ -198,8 +201,7 @@ Result<BenchContainer> BenchContainer::run(Docker& docker, const std::string& na
 
 BenchContainer::BenchContainer(BenchContainer&& other) noexcept
     : docker_(other.docker_), id_(std::exchange(other.id_, {}))
-{
-}
+{}
 
 BenchContainer::~BenchContainer()
 {

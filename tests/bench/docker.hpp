@@ -59,7 +59,8 @@ control::ContainerSpec product_like_spec(const std::string& image_id, const std:
 // A running container that is removed with this object.
 class BenchContainer {
 public:
-    static Result<BenchContainer> run(Docker& docker, const std::string& name, const control::ContainerSpec& spec);
+    static Result<BenchContainer> run(Docker& docker, const std::string& name,
+                                      const control::ContainerSpec& spec);
     BenchContainer(BenchContainer&& other) noexcept;
     BenchContainer& operator=(BenchContainer&&) = delete;
     ~BenchContainer();

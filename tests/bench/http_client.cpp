@@ -141,7 +141,8 @@ Result<std::string> HttpClient::read_chunked(std::size_t begin)
     for (;;) {
         auto line_end = fill_until("\r\n", begin);
         if (!line_end) return fail(std::move(line_end.error()));
-        const auto bytes = number_of<std::size_t>(std::string_view(buffer_).substr(begin, *line_end - begin), 16);
+        const auto bytes =
+            number_of<std::size_t>(std::string_view(buffer_).substr(begin, *line_end - begin), 16);
         if (auto filled = fill(*line_end + bytes + 2); !filled) return fail(std::move(filled.error()));
         body.append(buffer_, *line_end, bytes);
         if (bytes == 0) return body;

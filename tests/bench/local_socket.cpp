@@ -93,7 +93,8 @@ Result<void> write_all(const UniqueFd& socket, std::string_view bytes)
     while (!bytes.empty()) {
         const ssize_t count = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0 && errno == EPIPE) return fail(ErrorCode::connection_lost, "the peer closed the connection");
+        if (count < 0 && errno == EPIPE)
+            return fail(ErrorCode::connection_lost, "the peer closed the connection");
         if (count < 0) return fail(error_from_errno(errno, "write to a socket"));
         bytes.remove_prefix(static_cast<std::size_t>(count));
     }

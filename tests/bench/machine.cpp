@@ -33,7 +33,8 @@ std::string kernel()
 
 std::string memory()
 {
-    const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+    const double bytes =
+        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
     return figure(bytes / 1e9) + " GB";
 }
 

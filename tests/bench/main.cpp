@@ -41,15 +41,14 @@ struct Part {
 
 constexpr Part parts[] = {
     {Group::agent, "agent", measure_agent}, // first: its memory row wants an agent that has done nothing yet
-    {Group::latency, "latency", measure_latency},
-    {Group::calls, "calls", measure_calls},
-    {Group::output, "output", measure_output},
-    {Group::starts, "starts", measure_starts},
+    {Group::latency, "latency", measure_latency}, {Group::calls, "calls", measure_calls},
+    {Group::output, "output", measure_output},    {Group::starts, "starts", measure_starts},
 };
 
 bool any_of_group(const std::set<std::string_view>& chosen, Group group)
 {
-    return std::ranges::any_of(chosen, [group](std::string_view name) { return find_row(name)->group == group; });
+    return std::ranges::any_of(chosen,
+                               [group](std::string_view name) { return find_row(name)->group == group; });
 }
 
 Result<void> measure_all(Stage& stage, const Options& options, Measured& measured)
@@ -81,7 +80,8 @@ bool write_file(const std::string& path, const std::string& text)
 bool all_hold(const std::vector<Finding>& findings)
 {
     return std::ranges::all_of(findings, [](const Finding& finding) {
-        return std::ranges::none_of(finding.verdicts, [](Verdict verdict) { return verdict == Verdict::miss; });
+        return std::ranges::none_of(finding.verdicts,
+                                    [](Verdict verdict) { return verdict == Verdict::miss; });
     });
 }
 
@@ -101,7 +101,8 @@ int run(const Options& options)
         std::printf("%s: %s\n", name.c_str(), value.c_str());
     std::printf("\n%s\n%s\n", table_text(findings).c_str(), summary(findings).c_str());
     if (!outcome) say("mao-bench: " + outcome.error().message() + "\n");
-    const bool written = options.json_file.empty() || write_file(options.json_file, json_text(machine, findings));
+    const bool written =
+        options.json_file.empty() || write_file(options.json_file, json_text(machine, findings));
     if (!written) say("mao-bench: can't write '" + options.json_file + "'\n");
     return outcome && written && (all_hold(findings) || !options.strict) ? 0 : 1;
 }
@@ -112,7 +113,8 @@ int run(const Options& options)
 int main(int argc, char** argv)
 {
     using namespace mao::bench;
-    const auto options = parse_options(std::span<const char* const>(argv, static_cast<std::size_t>(argc)).subspan(1));
+    const auto options =
+        parse_options(std::span<const char* const>(argv, static_cast<std::size_t>(argc)).subspan(1));
     if (!options) {
         std::fprintf(stderr, "mao-bench: %s\n", options.error().message().c_str());
         return 2;

@@ -24,7 +24,8 @@ Result<double> resident_bytes(pid_t pid)
     std::ifstream file("/proc/" + std::to_string(pid) + "/smaps_rollup");
     for (std::string line; std::getline(file, line);)
         if (line.starts_with("Rss:")) return std::stod(line.substr(4)) * 1024;
-    return fail(ErrorCode::io_error, "/proc/" + std::to_string(pid) + "/smaps_rollup tells no resident memory");
+    return fail(ErrorCode::io_error,
+                "/proc/" + std::to_string(pid) + "/smaps_rollup tells no resident memory");
 }
 
 Result<void> measure_memory(Run& run)
@@ -44,7 +45,8 @@ Result<void> measure_memory(Run& run)
 Result<void> read_frame(const UniqueFd& socket)
 {
     std::array<unsigned char, 4> head{};
-    if (auto got = read_exactly(socket, {reinterpret_cast<char*>(head.data()), head.size()}); !got) return got;
+    if (auto got = read_exactly(socket, {reinterpret_cast<char*>(head.data()), head.size()}); !got)
+        return got;
     std::size_t bytes = 0;
     for (const unsigned char byte : head)
         bytes = bytes << 8 | byte;
@@ -52,7 +54,8 @@ Result<void> read_frame(const UniqueFd& socket)
     return read_exactly(socket, body);
 }
 
-Result<double> time_connect(const std::string& agent, const UniqueFd& listener, const std::string& socket_path)
+Result<double> time_connect(const std::string& agent, const UniqueFd& listener,
+                            const std::string& socket_path)
 {
     const auto begun = Clock::now();
     auto child = Child::start({.arguments = {agent, "serve", "--socket", socket_path}, .environment = {}});
@@ -91,7 +94,8 @@ Result<void> measure_agent(Run& run)
     if (run.wants("agent-size")) {
         std::error_code problem;
         const auto bytes = std::filesystem::file_size(run.stage.programs().agent, problem);
-        if (problem) return fail(ErrorCode::no_such_file, run.stage.programs().agent + ": " + problem.message());
+        if (problem)
+            return fail(ErrorCode::no_such_file, run.stage.programs().agent + ": " + problem.message());
         add_single(run, "agent-size", static_cast<double>(bytes));
     }
     if (run.wants("agent-memory"))

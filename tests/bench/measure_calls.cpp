@@ -21,11 +21,12 @@ Result<void> add_shell(Run& run, std::vector<Subject>& subjects)
     auto user = run.stage.ready_user();
     if (!user) return fail(std::move(user.error()));
     DaemonUnderTest* daemon = *run.stage.daemon();
-    const auto once = [daemon, request = DaemonUnderTest::tool_request(*user, "shell", R"({"command":"true"})")] {
+    const auto once = [daemon,
+                       request = DaemonUnderTest::tool_request(*user, "shell", R"({"command":"true"})")] {
         return daemon->call(request);
     };
-    subjects.push_back({"shell-once", fast_per_round, fast_per_round,
-                        [once](int count) { return timed(count, once); }});
+    subjects.push_back(
+        {"shell-once", fast_per_round, fast_per_round, [once](int count) { return timed(count, once); }});
     return {};
 }
 
@@ -40,7 +41,9 @@ Result<void> add_execs(Run& run, std::vector<Subject>& subjects)
         subjects.push_back({"exec-cli", slow_per_round, 1, [once](int count) { return timed(count, once); }});
     }
     if (run.wants("exec-api")) {
-        const auto once = [docker = &run.stage.docker(), container] { return docker->exec(container, {"true"}); };
+        const auto once = [docker = &run.stage.docker(), container] {
+            return docker->exec(container, {"true"});
+        };
         subjects.push_back({"exec-api", slow_per_round, 1, [once](int count) { return timed(count, once); }});
     }
     return {};

@@ -34,28 +34,48 @@ Result<void> add_sockets(Run& run, std::vector<Subject>& subjects)
     return {};
 }
 
-Result<void> add_http(Run& run, std::vector<Subject>& subjects)
+Result<void> add_health(Run& run, std::vector<Subject>& subjects)
 {
-    if (run.wants("http-health")) {
-        auto daemon = run.stage.daemon();
-        if (!daemon) return fail(std::move(daemon.error()));
-        const auto once = [daemon = *daemon, request = HttpClient::request_text("GET", "/healthz", {})] {
-            return daemon->api().send(request);
-        };
-        subjects.push_back({"http-health", per_round, warmup, [once](int count) { return timed(count, once); }});
-    }
+    auto daemon = run.stage.daemon();
+    if (!daemon) return fail(std::move(daemon.error()));
+    const auto once = [daemon = *daemon, request = HttpClient::request_text("GET", "/healthz", {})] {
+        return daemon->api().send(request);
+    };
+    subjects.push_back({"http-health", per_round, warmup, [once](int count) { return timed(count, once); }});
+    return {};
+}
+
+// Refused by the agent, whose answer it is all the same: through every layer and back, and nothing done in between.
+Result<void> echoed(DaemonUnderTest& daemon, const std::string& request)
+{
+    auto answer = daemon.api().send(request);
+    if (!answer) return fail(std::move(answer.error()));
+    if (answer->status == 200 && answer->body.find("path: ") != std::string::npos) return {};
+    return fail(ErrorCode::internal, "the call was not answered by the agent: " + answer->body);
+}
+
+Result<void> add_calls(Run& run, std::vector<Subject>& subjects)
+{
+    auto user = run.stage.ready_user();
+    if (!user) return fail(std::move(user.error()));
+    DaemonUnderTest* daemon = *run.stage.daemon();
     if (run.wants("http-echo")) {
-        auto user = run.stage.ready_user();
-        if (!user) return fail(std::move(user.error()));
-        DaemonUnderTest* daemon = *run.stage.daemon();
-        auto made = daemon->call(DaemonUnderTest::tool_request(*user, "write_file",
-                                                               R"({"path":"/tmp/line","content":"one line\n"})"));
-        if (!made) return fail(std::move(made.error()));
-        const auto once = [daemon, request = DaemonUnderTest::tool_request(*user, "read_file",
-                                                                           R"({"path":"/tmp/line"})")] {
-            return daemon->call(request);
+        const auto once = [daemon, request = DaemonUnderTest::tool_request(*user, "read_file", "{}")] {
+            return echoed(*daemon, request);
         };
-        subjects.push_back({"http-echo", per_round, warmup, [once](int count) { return timed(count, once); }});
+        subjects.push_back(
+            {"http-echo", per_round, warmup, [once](int count) { return timed(count, once); }});
+    }
+    if (run.wants("http-read")) {
+        const std::string line = R"({"path":"/tmp/line","content":"one line\n"})";
+        auto made = daemon->call(DaemonUnderTest::tool_request(*user, "write_file", line));
+        if (!made) return fail(std::move(made.error()));
+        const auto once =
+            [daemon, request = DaemonUnderTest::tool_request(*user, "read_file", R"({"path":"/tmp/line"})")] {
+                return daemon->call(request);
+            };
+        subjects.push_back(
+            {"http-read", per_round, warmup, [once](int count) { return timed(count, once); }});
     }
     return {};
 }
@@ -66,7 +86,10 @@ Result<void> measure_latency(Run& run)
 {
     std::vector<Subject> subjects;
     if (auto added = add_sockets(run, subjects); !added) return added;
-    if (auto added = add_http(run, subjects); !added) return added;
+    if (run.wants("http-health"))
+        if (auto added = add_health(run, subjects); !added) return added;
+    if (run.wants("http-echo") || run.wants("http-read"))
+        if (auto added = add_calls(run, subjects); !added) return added;
     return measure_in_turns(subjects, run.rounds(rounds_full), run.progress, run.measured);
 }
 

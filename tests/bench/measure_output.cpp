@@ -18,7 +18,9 @@ Result<void> add(Run& run, const Printer& printer, std::vector<Subject>& subject
     DaemonUnderTest* daemon = *run.stage.daemon();
     if (run.wants(printer.by_exec)) {
         const auto once = [docker = &run.stage.docker(), container = daemon->container_of(*user),
-                           command = printer.command] { return docker->exec(container, {"bash", "-c", command}); };
+                           command = printer.command] {
+            return docker->exec(container, {"bash", "-c", command});
+        };
         subjects.push_back({printer.by_exec, 2, 1, [once](int count) { return timed(count, once); }});
     }
     if (run.wants(printer.by_api)) {

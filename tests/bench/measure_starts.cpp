@@ -75,7 +75,8 @@ Result<void> answered(Result<HttpAnswer> answer, const DaemonUnderTest& daemon)
                                          answer->body + "\nthe daemon's log:\n" + daemon.log_text());
 }
 
-Result<double> time_cold_start(DaemonUnderTest& daemon, const std::string& user, std::vector<double>& connects)
+Result<double> time_cold_start(DaemonUnderTest& daemon, const std::string& user,
+                               std::vector<double>& connects)
 {
     const std::string request = first_call(user);
     const auto begun = Clock::now();

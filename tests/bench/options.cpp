@@ -6,7 +6,8 @@ namespace mao::bench {
 namespace {
 
 // The value of `flag`, as the next argument or behind '='.
-Result<std::string> value_of(std::string_view flag, std::string_view argument, std::span<const char* const>& rest)
+Result<std::string> value_of(std::string_view flag, std::string_view argument,
+                             std::span<const char* const>& rest)
 {
     if (argument.size() > flag.size()) return std::string(argument.substr(flag.size() + 1));
     if (rest.empty()) return fail(ErrorCode::invalid_argument, std::string(flag) + " needs a value");

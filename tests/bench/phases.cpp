@@ -13,7 +13,8 @@ std::string_view last_line(std::string_view log, const std::string& mark)
     while (!log.empty()) {
         const std::string_view line = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(log.size(), line.size() + 1));
-        if (line.find(mark) != std::string_view::npos && line.find(" phases=") != std::string_view::npos) found = line;
+        if (line.find(mark) != std::string_view::npos && line.find(" phases=") != std::string_view::npos)
+            found = line;
     }
     return found;
 }
@@ -30,8 +31,11 @@ std::optional<double> phase_milliseconds(std::string_view log, std::string_view 
         if (at == std::string_view::npos) continue;
         const std::string_view number = line.substr(at + mark.size());
         double milliseconds = 0;
-        const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), milliseconds);
-        if (problem == std::errc() && number.substr(static_cast<std::size_t>(end - number.data())).starts_with(" ms")) return milliseconds;
+        const auto [end, problem] =
+            std::from_chars(number.data(), number.data() + number.size(), milliseconds);
+        if (problem == std::errc() &&
+            number.substr(static_cast<std::size_t>(end - number.data())).starts_with(" ms"))
+            return milliseconds;
     }
     return std::nullopt;
 }

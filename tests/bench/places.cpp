@@ -13,7 +13,8 @@ namespace files = std::filesystem;
 Programs Programs::beside_this_one()
 {
     std::error_code problem;
-    const files::path build = files::read_symlink("/proc/self/exe", problem).parent_path().parent_path().parent_path();
+    const files::path build =
+        files::read_symlink("/proc/self/exe", problem).parent_path().parent_path().parent_path();
     return {.controld = build / "controlplane/mao-controld",
             .agent = build / "runtime-agent/mao-runtime-agent",
             .probe = build / "tests/bench/mao-bench-probe"};

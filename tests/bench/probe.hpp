@@ -28,8 +28,7 @@ public:
 private:
     Probe(UniqueFd socket, std::optional<Child> child, std::optional<BenchContainer> container)
         : socket_(std::move(socket)), child_(std::move(child)), container_(std::move(container))
-    {
-    }
+    {}
     Result<void> ask(ProbeTask task, std::size_t bytes, int count);
 
     UniqueFd socket_;

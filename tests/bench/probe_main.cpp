@@ -105,7 +105,6 @@ int main(int argc, char** argv)
     const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return 1;
     ProbeRequest request;
-    while (read_all(socket, &request, sizeof request) && serve(socket, request)) {
-    }
+    while (read_all(socket, &request, sizeof request) && serve(socket, request)) {}
     return 0;
 }

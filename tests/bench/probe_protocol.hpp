@@ -7,7 +7,7 @@
 namespace mao::bench {
 
 enum class ProbeTask : std::uint32_t {
-    echo,  // `count` times: `bytes` come and go back
+    echo, // `count` times: `bytes` come and go back
     spawn, // `count` times: posix_spawn of bash -c true, waited for; answers with `count` times in nanoseconds
 };
 

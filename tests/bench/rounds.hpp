@@ -1,5 +1,5 @@
 #pragma once
-// Measures several things in turns: each round takes a batch of every one, and each round begins with another, so
+// Measures several things in turns: each round takes a batch of every one, in another order than the round before, so
 // that a slow minute of the machine, or what a neighbour leaves behind, meets all of them alike. Knows nothing of what
 // it measures; blocks until done.
 
@@ -24,6 +24,7 @@ struct Subject {
 using Progress = std::function<bool(int round, int rounds)>;
 
 // Adds `rounds` rounds of each subject to `measured`. Stops at the first failure, which names the row.
-Result<void> measure_in_turns(std::vector<Subject>& subjects, int rounds, const Progress& progress, Measured& measured);
+Result<void> measure_in_turns(std::vector<Subject>& subjects, int rounds, const Progress& progress,
+                              Measured& measured);
 
 } // namespace mao::bench

@@ -16,10 +16,11 @@ Result<std::unique_ptr<Stage>> Stage::set(const std::string& image)
 }
 
 Stage::Stage(Programs programs, WorkDirectory work, std::string image)
-    : programs_(std::move(programs)), work_(std::move(work)), image_(std::move(image)),
+    : programs_(std::move(programs)),
+      work_(std::move(work)),
+      image_(std::move(image)),
       instance_("bench-" + std::to_string(::getpid()))
-{
-}
+{}
 
 Stage::~Stage()
 {
@@ -55,7 +56,8 @@ Result<Probe*> Stage::container_probe()
 Result<AgentPeer*> Stage::agent_peer()
 {
     if (!agent_peer_) {
-        auto peer = AgentPeer::start(docker_, spec(), container_name("agent"), work_.folder("a") + "/agent.sock");
+        auto peer =
+            AgentPeer::start(docker_, spec(), container_name("agent"), work_.folder("a") + "/agent.sock");
         if (!peer) return fail(std::move(peer.error()));
         agent_peer_ = std::move(*peer);
     }

@@ -14,7 +14,8 @@ double percentile(std::vector<double> values, double fraction)
     const auto count = static_cast<double>(values.size());
     // A fraction such as 0.99 is not exact in binary: 100 values must not become rank 100.
     const auto rank = static_cast<std::size_t>(std::ceil(fraction * count - 1e-9));
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(rank, 1, values.size()) - 1);
+    const auto place =
+        values.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(rank, 1, values.size()) - 1);
     std::ranges::nth_element(values, place);
     return *place;
 }

@@ -37,7 +37,8 @@ public:
         while (!condition()) {
             if (Clock::now() > deadline) return false;
             io.restart();
-            if (io.poll_one() == 0) io.run_one_for(2ms); // one at a time: the condition is looked at in between
+            if (io.poll_one() == 0)
+                io.run_one_for(2ms); // one at a time: the condition is looked at in between
         }
         return true;
     }
@@ -78,7 +79,8 @@ public:
     void start() { tasks.spawn("serve", serve(*this, channel)); }
 
     // Starts a request; its outcome is at the returned place once there is one.
-    std::shared_ptr<std::optional<Result<wire::Message>>> request(wire::Message message, Clock::duration limit = 20s)
+    std::shared_ptr<std::optional<Result<wire::Message>>> request(wire::Message message,
+                                                                  Clock::duration limit = 20s)
     {
         auto outcome = std::make_shared<std::optional<Result<wire::Message>>>();
         tasks.spawn("request", ask(channel, std::move(message), limit, outcome));
@@ -158,8 +160,7 @@ public:
     // Reads until nothing is there; true once the connection is closed, for Loop::until.
     bool read_to_end()
     {
-        while (read()) {
-        }
+        while (read()) {}
         return closed;
     }
 

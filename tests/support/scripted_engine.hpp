@@ -16,8 +16,8 @@ namespace mao::test {
 
 class ScriptedEngine final : public control::Engine {
 public:
-    std::vector<std::string> calls;                // "create mao-user-7", in order
-    std::map<std::string, Error> failing;          // by verb: every such call fails
+    std::vector<std::string> calls; // "create mao-user-7", in order
+    std::map<std::string, Error> failing; // by verb: every such call fails
     std::map<std::string, control::ContainerFacts> containers; // by name
     control::ContainerState after_start = control::ContainerState::running;
     bool name_is_taken = false; // create answers with a conflict, and a foreign container appears
@@ -74,7 +74,10 @@ public:
         if (auto* container = find(id)) container->state = control::ContainerState::exited;
         co_return Result<void>();
     }
-    control::asio::awaitable<Result<void>> kill(ContainerId id, int) override { return step("kill", name_of(id)); }
+    control::asio::awaitable<Result<void>> kill(ContainerId id, int) override
+    {
+        return step("kill", name_of(id));
+    }
     control::asio::awaitable<Result<void>> remove(ContainerId id, Force) override
     {
         const std::string name = name_of(id);
@@ -105,7 +108,8 @@ public:
         if (!outcome) co_return fail(outcome.error());
         std::vector<control::ContainerSummary> found;
         for (const auto& [name, facts] : containers)
-            if (const auto label = facts.labels.find(key); label != facts.labels.end() && label->second == value)
+            if (const auto label = facts.labels.find(key);
+                label != facts.labels.end() && label->second == value)
                 found.push_back({facts.id, name, facts.state, facts.labels});
         co_return found;
     }
@@ -159,7 +163,10 @@ private:
         const auto* facts = find(id);
         return facts == nullptr ? id.text() : facts->name;
     }
-    static std::unexpected<Error> missing() { return fail(ErrorCode::container_not_found, "no such container"); }
+    static std::unexpected<Error> missing()
+    {
+        return fail(ErrorCode::container_not_found, "no such container");
+    }
 
     int made_ = 0;
 };

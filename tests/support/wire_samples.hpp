@@ -93,7 +93,8 @@ inline std::vector<wire::Message> one_of_each_type()
     all.emplace_back(wire::Pong{request_id("ping-1")});
     all.emplace_back(runtime_status());
     all.emplace_back(wire::Shutdown{request_id("stop-1"), "idle"});
-    all.emplace_back(wire::ShutdownAck{request_id("stop-1"), {.calls = 1, .shells = 0, .tasks = 2, .terminals = 0}});
+    all.emplace_back(
+        wire::ShutdownAck{request_id("stop-1"), {.calls = 1, .shells = 0, .tasks = 2, .terminals = 0}});
     all.emplace_back(wire::ErrorMessage{request_id("call-9"), Error(ErrorCode::unknown_tool, "no tool 'x'")});
     all.emplace_back(wire::Part{request_id("call-1"), 3, true, R"({"v":1,"text":"\u00e9)"});
     return all;

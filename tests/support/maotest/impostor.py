@@ -46,8 +46,10 @@ if behaviour == "talk":
         state, data = received(connection)
         outcomes.append([state, data.decode(errors="replace")])
 elif behaviour == "vanish":
-    connect().sendall(frame)
-    os._exit(0)
+    try:
+        connect().sendall(frame)
+    finally:
+        os._exit(0)
 elif behaviour == "hand over":
     # The one that connected is gone; its child keeps the connection and talks.
     connection = connect()

@@ -29,8 +29,9 @@ TEST_CASE("no arguments ask for everything, in full, as a report only")
 
 TEST_CASE("values come as the next argument or behind an equals sign")
 {
-    for (const auto& arguments : {std::vector{"--rows", "agent-size", "--json", "out.json", "--quick", "--strict"},
-                                  std::vector{"--rows=agent-size", "--json=out.json", "--quick", "--strict"}}) {
+    for (const auto& arguments :
+         {std::vector{"--rows", "agent-size", "--json", "out.json", "--quick", "--strict"},
+          std::vector{"--rows=agent-size", "--json=out.json", "--quick", "--strict"}}) {
         const auto options = parsed(arguments);
         REQUIRE(options);
         CHECK(options->rows == std::set<std::string_view>{"agent-size"});

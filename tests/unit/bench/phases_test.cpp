@@ -9,7 +9,8 @@ namespace {
 using mao::bench::phase_milliseconds;
 
 const std::string log =
-    "2026-01-01T10:00:00Z info a runtime is ready user=new1 phases=\"plan 2 ms, create 16 ms, start 310 ms, connect 3 ms\"\n"
+    "2026-01-01T10:00:00Z info a runtime is ready user=new1 phases=\"plan 2 ms, create 16 ms, start 310 ms, "
+    "connect 3 ms\"\n"
     "2026-01-01T10:00:01Z info something else user=new1 container=abc\n"
     "2026-01-01T10:00:02Z info a runtime is ready user=new11 phases=\"plan 1 ms, connect 77 ms\"\n"
     "2026-01-01T10:00:03Z info a runtime is ready user=new2 phases=\"plan 1 ms, start 300 ms\"\n"

@@ -35,8 +35,8 @@ TEST_CASE("a figure has three significant digits and no exponent")
         const char* expected;
     };
     const Row table[] = {
-        {0.0712, "0.071"}, {0.7124, "0.712"}, {0.99951, "1.00"},   {1.994, "1.99"},  {9.9949, "9.99"},
-        {9.996, "10.0"},   {18.44, "18.4"},   {99.951, "100"},     {325.5, "326"},   {400.4, "400"},
+        {0.0712, "0.071"}, {0.7124, "0.712"},  {0.99951, "1.00"},    {1.994, "1.99"}, {9.9949, "9.99"},
+        {9.996, "10.0"},   {18.44, "18.4"},    {99.951, "100"},      {325.5, "326"},  {400.4, "400"},
         {0, "0.000"},      {12345.6, "12346"}, {1234567, "1234567"},
     };
     for (const Row& row : table) {
@@ -94,7 +94,8 @@ TEST_CASE("the summary counts bars and names the missed ones")
 
 TEST_CASE("the JSON carries machine, figures and verdicts")
 {
-    const auto value = boost::json::parse(json_text({{"kernel", "6.1 \"x\""}, {"cores", "2"}}, two_findings()));
+    const auto value =
+        boost::json::parse(json_text({{"kernel", "6.1 \"x\""}, {"cores", "2"}}, two_findings()));
     CHECK(value.at_pointer("/machine/kernel").as_string() == "6.1 \"x\"");
     REQUIRE(value.at("rows").as_array().size() == 2);
     const auto& echo = value.at("rows").as_array()[1];

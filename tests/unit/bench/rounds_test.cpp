@@ -18,14 +18,16 @@ Subject recorded(std::string_view row, int per_round, int warmup, std::vector<st
     return {row, per_round, warmup, batch};
 }
 
-TEST_CASE("each round takes a batch of every subject and begins with another one")
+TEST_CASE("each round takes a batch of every subject, in another order than the round before")
 {
     std::vector<std::string> log;
-    std::vector<Subject> subjects{recorded("a", 1, 0, log), recorded("b", 2, 0, log), recorded("c", 3, 0, log)};
+    std::vector<Subject> subjects{recorded("a", 1, 0, log), recorded("b", 2, 0, log),
+                                  recorded("c", 3, 0, log)};
     Measured measured;
-    REQUIRE(measure_in_turns(subjects, 3, go_on, measured));
-    CHECK(log == std::vector<std::string>{"a 1", "b 2", "c 3", "b 2", "c 3", "a 1", "c 3", "a 1", "b 2"});
-    CHECK(measured["b"].rounds == std::vector<std::vector<double>>{{1, 1}, {2, 2}, {3, 3}});
+    REQUIRE(measure_in_turns(subjects, 4, go_on, measured));
+    CHECK(log == std::vector<std::string>{"a 1", "b 2", "c 3", "c 3", "b 2", "a 1", "b 2", "c 3", "a 1",
+                                          "b 2", "a 1", "c 3"});
+    CHECK(measured["b"].rounds == std::vector<std::vector<double>>{{1, 1}, {2, 2}, {3, 3}, {4, 4}});
 }
 
 TEST_CASE("a warm-up comes before all rounds and is thrown away")

@@ -10,7 +10,8 @@ using namespace mao::bench;
 
 const Finding& finding_of(const std::vector<Finding>& findings, std::string_view name)
 {
-    const auto found = std::ranges::find_if(findings, [name](const Finding& one) { return one.row->name == name; });
+    const auto found =
+        std::ranges::find_if(findings, [name](const Finding& one) { return one.row->name == name; });
     REQUIRE(found != findings.end());
     return *found;
 }
@@ -22,7 +23,8 @@ TEST_CASE("every row has a name of its own, and is held against an earlier row")
         CAPTURE(row.name);
         CHECK(seen.insert(row.name).second);
         CHECK((row.base.empty() || seen.contains(row.base)));
-        const bool compares = std::ranges::any_of(row.bars, [](const Bar& bar) { return bar.quantity == Quantity::ratio; });
+        const bool compares =
+            std::ranges::any_of(row.bars, [](const Bar& bar) { return bar.quantity == Quantity::ratio; });
         CHECK((!compares || !row.base.empty()));
     }
     CHECK(seen.size() >= 20);
@@ -73,8 +75,18 @@ TEST_CASE("a bar holds up to its very value and not beyond")
         {"ratio over the bar", {Quantity::ratio, Direction::at_most, 2}, 0, 0, 2.001, false},
         {"ratio that must be large, at the bar", {Quantity::ratio, Direction::at_least, 20}, 0, 0, 20, true},
         {"ratio that must be large, below", {Quantity::ratio, Direction::at_least, 20}, 0, 0, 19.9, false},
-        {"p99 over the bar while the median is not", {Quantity::p99, Direction::at_most, 400}, 100, 401, 1, false},
-        {"median under the bar while the p99 is not", {Quantity::median, Direction::at_most, 15}, 14, 99, 1, true},
+        {"p99 over the bar while the median is not",
+         {Quantity::p99, Direction::at_most, 400},
+         100,
+         401,
+         1,
+         false},
+        {"median under the bar while the p99 is not",
+         {Quantity::median, Direction::at_most, 15},
+         14,
+         99,
+         1,
+         true},
         {"median over the bar", {Quantity::median, Direction::at_most, 15}, 15.1, 15.1, 1, false},
     };
     for (const Case& one : cases) {

@@ -18,6 +18,7 @@
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
+#include "runtime-agent/process/leftovers.hpp"
 #include "runtime-agent/reaper.hpp"
 
 namespace mao::agent::testing {
@@ -88,6 +89,7 @@ public:
     Launcher launcher;
     CallTags tags;
     channel::TaskGroup tasks;
+    Leftovers leftovers{pool, reaper, tasks};
 
 private:
     static void broken(std::string_view task, std::string_view what)

@@ -117,9 +117,8 @@ public:
 
     UserTree tree;
     Runtime runtime;
-    Leftovers leftovers{runtime.pool, runtime.reaper, runtime.tasks};
     AgentServices services{runtime.io.get_executor(), runtime.pool, runtime.launcher, runtime.tags,
-                           leftovers};
+                           runtime.leftovers};
     wire::Envelope user_envelope = tree.envelope();
 };
 

@@ -66,7 +66,8 @@ TEST_CASE("ready is the conjunction of all checks, each told by name")
     Admin admin;
     CHECK(ask(admin.router, "/readyz").status == 200);
     admin.checks.push_back({"channels", [] { return good(); }});
-    CHECK(ask(admin.router, "/readyz").body == json::parse(R"({"ready":true,"checks":[{"name":"channels","ok":true}]})"));
+    CHECK(ask(admin.router, "/readyz").body ==
+          json::parse(R"({"ready":true,"checks":[{"name":"channels","ok":true}]})"));
     admin.checks.push_back({"engine", [] { return bad(); }});
     const auto answer = ask(admin.router, "/readyz");
     CHECK(answer.status == 503);

@@ -20,7 +20,7 @@ namespace {
 
 struct stat facts_of(const std::string& path)
 {
-    struct stat facts {};
+    struct stat facts{};
     REQUIRE(::lstat(path.c_str(), &facts) == 0);
     return facts;
 }

@@ -49,7 +49,8 @@ TEST_CASE("a body is one JSON object")
         ErrorCode code;
     };
     std::string deep = "{\"a\":";
-    for (int i = 0; i < 70; ++i) deep += "[";
+    for (int i = 0; i < 70; ++i)
+        deep += "[";
     const Row rows[] = {
         {"not JSON", "args=1", ErrorCode::invalid_json},
         {"cut off", R"({"args":{)", ErrorCode::invalid_json},
@@ -117,21 +118,25 @@ TEST_CASE("what is wrong with a field is told with its name, what was found and 
     const Row rows[] = {
         {"missing", "{}", "'args' is missing; it must be an object"},
         {"null counts as missing", R"({"args":null})", "'args' is missing; it must be an object"},
-        {"text for an object", R"({"args":"x"})", "'args' is the text 'x'; it must be an object"},
+        {"text for an object", R"({"args":"x"})", "'args' is a text of 1 bytes; it must be an object"},
         {"number for a text", R"({"args":{},"session_id":5})", "'session_id' is 5; it must be a text"},
-        {"array for a text", R"({"args":{},"session_id":[1]})", "'session_id' is an array; it must be a text"},
-        {"NUL in a text", R"({"args":{},"session_id":"a\u0000b"})", "'session_id' holds a NUL character; no text may"},
+        {"array for a text", R"({"args":{},"session_id":[1]})",
+         "'session_id' is an array; it must be a text"},
+        {"NUL in a text", R"({"args":{},"session_id":"a\u0000b"})",
+         "'session_id' holds a NUL character; no text may"},
         {"text for a number", R"({"args":{},"timeout_ms":"5"})",
-         "'timeout_ms' is the text '5'; it must be a whole number from 1 to 3600000"},
+         "'timeout_ms' is a text of 1 bytes; it must be a whole number from 1 to 3600000"},
         {"fraction", R"({"args":{},"timeout_ms":1.5})",
          "'timeout_ms' is 1.5E0; it must be a whole number from 1 to 3600000"},
-        {"too small", R"({"args":{},"timeout_ms":0})", "'timeout_ms' is 0; it must be a whole number from 1 to 3600000"},
+        {"too small", R"({"args":{},"timeout_ms":0})",
+         "'timeout_ms' is 0; it must be a whole number from 1 to 3600000"},
         {"too large", R"({"args":{},"timeout_ms":18446744073709551615})",
          "'timeout_ms' is 18446744073709551615; it must be a whole number from 1 to 3600000"},
         {"number for a truth", R"({"args":{},"keep":1})", "'keep' is 1; it must be true or false"},
         {"unknown", R"({"args":{},"timeoutms":5})",
          "the body has a field 'timeoutms' that is not known (did you mean 'timeout_ms'?)"},
-        {"unknown and unlike all", R"({"args":{},"colour":5})", "the body has a field 'colour' that is not known"},
+        {"unknown and unlike all", R"({"args":{},"colour":5})",
+         "the body has a field 'colour' that is not known"},
         {"the first problem counts", R"({"keep":1,"colour":5})", "'args' is missing; it must be an object"},
     };
     for (const Row& row : rows) {
@@ -140,10 +145,10 @@ TEST_CASE("what is wrong with a field is told with its name, what was found and 
     }
 }
 
-TEST_CASE("a long wrong value is described, not repeated")
+TEST_CASE("a credential in the wrong place is not repeated")
 {
-    const std::string problem = problem_of(R"({"args":")" + std::string(100'000, 'x') + "\"}");
-    CHECK(problem == "'args' is a text of 100000 bytes; it must be an object");
+    CHECK(problem_of(R"({"args":{},"envelope":"canary-token"})") ==
+          "'envelope' is a text of 12 bytes; it must be an object");
 }
 
 TEST_CASE("a caller's own problem is told like the reader's")

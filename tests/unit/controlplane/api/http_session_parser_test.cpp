@@ -30,8 +30,9 @@ struct Parsing {
     std::string left;
 };
 
-const std::string post = "POST /v1/users/u1/tools/shell HTTP/1.1\r\nHost: x\r\nContent-Type: Application/JSON; charset=utf-8"
-                         "\r\nAccept: text/event-stream\r\nIdempotency-Key: k1\r\nContent-Length: 5\r\n\r\nhello";
+const std::string post =
+    "POST /v1/users/u1/tools/shell HTTP/1.1\r\nHost: x\r\nContent-Type: Application/JSON; charset=utf-8"
+    "\r\nAccept: text/event-stream\r\nIdempotency-Key: k1\r\nContent-Length: 5\r\n\r\nhello";
 
 } // namespace
 
@@ -79,7 +80,9 @@ TEST_CASE("requests that arrive together are taken one at a time")
 TEST_CASE("a body in chunks is put together")
 {
     Parsing p;
-    REQUIRE(p.feed("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n").has_value());
+    REQUIRE(
+        p.feed("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n")
+            .has_value());
     CHECK(p.parser.done());
     CHECK(p.request.body == "abcde");
 }
@@ -108,10 +111,13 @@ TEST_CASE("limits are kept")
     const std::string chunked = "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     const Row rows[] = {
         {"announced body", "POST /a HTTP/1.1\r\nContent-Length: 101\r\n\r\n", ErrorCode::too_large},
-        {"huge length", "POST /a HTTP/1.1\r\nContent-Length: 99999999999999999\r\n\r\n", ErrorCode::too_large},
+        {"huge length", "POST /a HTTP/1.1\r\nContent-Length: 99999999999999999\r\n\r\n",
+         ErrorCode::too_large},
         {"chunked body", chunked + "64\r\n" + std::string(100, 'x') + "\r\n1\r\nx\r\n", ErrorCode::too_large},
-        {"long request line", "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\n\r\n", ErrorCode::headers_too_large},
-        {"long header", "GET / HTTP/1.1\r\nA: " + std::string(2000, 'a') + "\r\n\r\n", ErrorCode::headers_too_large},
+        {"long request line", "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\n\r\n",
+         ErrorCode::headers_too_large},
+        {"long header", "GET / HTTP/1.1\r\nA: " + std::string(2000, 'a') + "\r\n\r\n",
+         ErrorCode::headers_too_large},
         {"unended header", "GET / HTTP/1.1\r\nA: " + std::string(2000, 'a'), ErrorCode::headers_too_large},
     };
     for (const Row& row : rows) {
@@ -144,7 +150,8 @@ TEST_CASE("what is no HTTP is refused")
          ErrorCode::malformed_request},
         {"chunks and length", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
          ErrorCode::malformed_request},
-        {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", ErrorCode::malformed_request},
+        {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+         ErrorCode::malformed_request},
         {"unknown method", "BREW /pot HTTP/1.1\r\n\r\n", ErrorCode::unsupported},
         {"CONNECT", "CONNECT host:80 HTTP/1.1\r\n\r\n", ErrorCode::unsupported},
         {"encoded NUL in the path", "GET /a%00 HTTP/1.1\r\n\r\n", ErrorCode::invalid_argument},
@@ -201,7 +208,8 @@ TEST_CASE("a client that waits for 100 Continue is seen")
     };
     const Row rows[] = {
         {"asks", "POST / HTTP/1.1\r\nExpect: 100-Continue\r\nContent-Length: 5\r\n\r\n", true},
-        {"asks and has sent all", "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab", false},
+        {"asks and has sent all", "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab",
+         false},
         {"asks in HTTP/1.0", "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", false},
         {"does not ask", "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", false},
     };

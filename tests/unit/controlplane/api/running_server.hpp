@@ -122,8 +122,7 @@ public:
     // Everything until the server closes.
     std::string rest()
     {
-        while (receive()) {
-        }
+        while (receive()) {}
         return std::exchange(received_, {});
     }
 

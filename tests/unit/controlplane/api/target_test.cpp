@@ -83,7 +83,8 @@ TEST_CASE("an odd target is refused")
 TEST_CASE("a query has a bounded number of parameters")
 {
     std::string target = "/a?";
-    for (int i = 0; i < 33; ++i) target += "x=1&";
+    for (int i = 0; i < 33; ++i)
+        target += "x=1&";
     Request request;
     const auto parsed = parse_target(target, request);
     REQUIRE_FALSE(parsed.has_value());

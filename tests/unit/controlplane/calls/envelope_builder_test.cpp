@@ -41,8 +41,10 @@ TEST_CASE("a caller gives credentials and nothing else")
 {
     const Settings roots = settings();
     const EnvelopeBuilder builder(roots);
-    const auto good = json::parse(R"({"gitTokens":{"git.example":"canary"},"maoToken":"t","larkUat":{"appId":"a","uat":"b"}})");
-    const auto envelope = builder.build(*UserId::parse("u1"), std::nullopt, "/data/ws/u1/p", &good.get_object());
+    const auto good = json::parse(
+        R"({"gitTokens":{"git.example":"canary"},"maoToken":"t","larkUat":{"appId":"a","uat":"b"}})");
+    const auto envelope =
+        builder.build(*UserId::parse("u1"), std::nullopt, "/data/ws/u1/p", &good.get_object());
     REQUIRE(envelope);
     CHECK(envelope->workspace == "/data/ws/u1/p");
     CHECK(envelope->git_tokens.at("git.example").reveal() == "canary");

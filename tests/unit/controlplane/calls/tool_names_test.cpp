@@ -11,7 +11,8 @@ TEST_CASE("only the listed tools and MCP tools are routed to a runtime")
         CAPTURE(known);
         CHECK(is_runtime_tool(known));
     }
-    for (const char* unknown : {"", "Shell", "shell ", "shell2", "mcp__", "mcp__a", "mcp__a__", "mcp____b", "ping"}) {
+    for (const char* unknown :
+         {"", "Shell", "shell ", "shell2", "mcp__", "mcp__a", "mcp__a__", "mcp____b", "ping"}) {
         CAPTURE(unknown);
         CHECK_FALSE(is_runtime_tool(unknown));
     }

@@ -44,13 +44,20 @@ TEST_CASE("bytes of others are made printable")
         {"escape sequence", "\x1b[2J", "\\x1b[2J"},
         {"delete", "\x7f", "\\x7f"},
         {"NUL", std::string("a\0b", 3), "a\\x00b"},
-        {"C1 control", "\xc2\x9b" "31m", "\\u{9b}31m"},
+        {"C1 control",
+         "\xc2\x9b"
+         "31m",
+         "\\u{9b}31m"},
         {"no-break space stays", "\xc2\xa0", "\xc2\xa0"},
         {"right-to-left override", "a\u202egnp.exe", "a\\u{202e}gnp.exe"},
         {"isolate", "\u2066", "\\u{2066}"},
         {"line separator", "a\u2028b", "a\\u{2028}b"},
         {"dash beside them stays", "\u2014\u2026", "\u2014\u2026"},
-        {"broken UTF-8", "a\xff" "b", "a\uFFFD" "b"},
+        {"broken UTF-8",
+         "a\xff"
+         "b",
+         "a\uFFFD"
+         "b"},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
@@ -63,7 +70,8 @@ TEST_CASE("a long value is cut at a character")
     CHECK(in_quotes("abc") == "'abc'");
     const std::string long_text = "a" + std::string(300, '\xc3');
     std::string umlauts = "a";
-    for (int i = 0; i < 150; ++i) umlauts += "ü";
+    for (int i = 0; i < 150; ++i)
+        umlauts += "ü";
     CHECK(in_quotes(umlauts).size() == 1 + 199 + std::string("…'").size());
     CHECK(in_quotes(umlauts).ends_with("ü…'"));
     CHECK(in_quotes(long_text).ends_with("…'"));

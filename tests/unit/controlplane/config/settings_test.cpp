@@ -194,9 +194,8 @@ TEST_CASE("a wrong value is refused with the name, the value, where it is from a
 
 TEST_CASE("all wrong values are told together")
 {
-    const auto settings = from_environment({{"MAO_CONTAINER_CPUS", "many"},
-                                            {"MAO_CONTAINER_IDLE_MINUTES", "5"},
-                                            {"MAO_LOG_LEVEL", "loud"}});
+    const auto settings = from_environment(
+        {{"MAO_CONTAINER_CPUS", "many"}, {"MAO_CONTAINER_IDLE_MINUTES", "5"}, {"MAO_LOG_LEVEL", "loud"}});
     REQUIRE_FALSE(settings.has_value());
     CHECK(mentions(settings.error(), "3 settings are wrong"));
     CHECK(mentions(settings.error(), "MAO_CONTAINER_CPUS (from environment): 'many'"));
@@ -224,7 +223,8 @@ TEST_CASE("a channel directory leaves room for the socket of the longest user id
 
 TEST_CASE("two roots may not be the same directory")
 {
-    const auto settings = from_environment({{"MAO_USER_HOME_DIR", "/srv/x"}, {"MAO_WORKSPACE_ROOT", "/srv/x"}});
+    const auto settings =
+        from_environment({{"MAO_USER_HOME_DIR", "/srv/x"}, {"MAO_WORKSPACE_ROOT", "/srv/x"}});
     REQUIRE_FALSE(settings.has_value());
     CHECK(mentions(settings.error(), "'/srv/x' is the directory of MAO_USER_HOME_DIR too"));
 }
@@ -245,6 +245,7 @@ TEST_CASE("names and flags in the table are unique and every row has help")
         CHECK_FALSE(rows[i].help.empty());
         CHECK_FALSE(allowed_values(rows[i]).empty());
         CHECK(find_setting(rows[i].name) == &rows[i]);
-        for (std::size_t j = 0; j < i; ++j) CHECK(flag_of(rows[j].name) != flag_of(rows[i].name));
+        for (std::size_t j = 0; j < i; ++j)
+            CHECK(flag_of(rows[j].name) != flag_of(rows[i].name));
     }
 }

@@ -64,7 +64,8 @@ TEST_CASE("a config file is NAME=value lines with comments and optional quotes")
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
-        const auto values = parse_config_text("# comment\n\n; another\n" + std::string(row.line) + "\n", "x.conf");
+        const auto values =
+            parse_config_text("# comment\n\n; another\n" + std::string(row.line) + "\n", "x.conf");
         REQUIRE(values.has_value());
         REQUIRE(values->size() == 1);
         CHECK(values->at("MAO_CONTAINER_IMAGE") == row.value);
@@ -86,8 +87,9 @@ TEST_CASE("a mistake in a config file is told with file, line and cure")
         const char* told;
     };
     const Row rows[] = {
-        {"unknown name", "MAO_CONTAINER_IMAGES=a", "there is no setting 'MAO_CONTAINER_IMAGES' (did you mean "
-                                                   "'MAO_CONTAINER_IMAGE'?)"},
+        {"unknown name", "MAO_CONTAINER_IMAGES=a",
+         "there is no setting 'MAO_CONTAINER_IMAGES' (did you mean "
+         "'MAO_CONTAINER_IMAGE'?)"},
         {"lower case", "mao_instance=a", "did you mean 'MAO_INSTANCE'?"},
         {"nothing near", "COLOUR=red", "there is no setting 'COLOUR'"},
         {"no equals sign", "MAO_INSTANCE", "'MAO_INSTANCE' is no NAME=value"},
@@ -101,7 +103,8 @@ TEST_CASE("a mistake in a config file is told with file, line and cure")
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
-        const auto values = parse_config_text("MAO_LOG_LEVEL=debug\n" + std::string(row.line) + "\n", "/etc/x.conf");
+        const auto values =
+            parse_config_text("MAO_LOG_LEVEL=debug\n" + std::string(row.line) + "\n", "/etc/x.conf");
         REQUIRE_FALSE(values.has_value());
         CHECK(values.error().code() == ErrorCode::invalid_setting);
         CHECK(mentions(values.error(), "/etc/x.conf, line 2: "));
@@ -111,11 +114,17 @@ TEST_CASE("a mistake in a config file is told with file, line and cure")
 
 TEST_CASE("only settings are read from the environment and a MAO_ name that is none is warned about")
 {
-    const char* const environment[] = {"PATH=/bin",       "MAO_LOG_LEVEL=debug", "USER_SKILLS_DIR=/srv/skills",
-                                       "MAO_LOG_LEVL=x",  "NOEQUALS",            "MAO_SECRET_TOKEN=hunter2",
-                                       "DOCKER_HOST=a=b", nullptr};
+    const char* const environment[] = {"PATH=/bin",
+                                       "MAO_LOG_LEVEL=debug",
+                                       "USER_SKILLS_DIR=/srv/skills",
+                                       "MAO_LOG_LEVL=x",
+                                       "NOEQUALS",
+                                       "MAO_SECRET_TOKEN=hunter2",
+                                       "DOCKER_HOST=a=b",
+                                       nullptr};
     const auto found = settings_in_environment(environment);
-    CHECK(found.values == RawSettings{{"MAO_LOG_LEVEL", "debug"}, {"USER_SKILLS_DIR", "/srv/skills"},
+    CHECK(found.values == RawSettings{{"MAO_LOG_LEVEL", "debug"},
+                                      {"USER_SKILLS_DIR", "/srv/skills"},
                                       {"DOCKER_HOST", "a=b"}});
     REQUIRE(found.warnings.size() == 2);
     CHECK(found.warnings[0] ==

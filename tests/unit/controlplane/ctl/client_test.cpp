@@ -22,7 +22,8 @@ asio::awaitable<Reply> text(std::string body)
 struct Service {
     Service()
     {
-        router.add(Method::post, "/size", [](Request& request) { return text(std::to_string(request.body.size())); });
+        router.add(Method::post, "/size",
+                   [](Request& request) { return text(std::to_string(request.body.size())); });
         router.add(Method::get, "/large", [](Request&) { return text(std::string(30 * 1024 * 1024, 'x')); });
         router.add(Method::get, "/small", [](Request&) { return text("small"); });
     }
@@ -63,7 +64,8 @@ TEST_CASE("one connection carries many calls, large ones too")
     control::RunningServer server(service.router);
     auto client = ctl::Client::connect(server.path());
     REQUIRE(client.has_value());
-    for (int i = 0; i < 3; ++i) CHECK(client->call("GET", "/small")->body == "small");
+    for (int i = 0; i < 3; ++i)
+        CHECK(client->call("GET", "/small")->body == "small");
     CHECK(client->call("POST", "/size", std::string(20 * 1024 * 1024, 'x'))->body == "20971520");
     CHECK(client->call("GET", "/large")->body.size() == 30 * 1024 * 1024);
     CHECK(client->call("HEAD", "/small")->body.empty());
@@ -81,7 +83,8 @@ TEST_CASE("a connection that the daemon ended is made anew for the next call")
     auto client = ctl::Client::connect(server.path());
     REQUIRE(client.has_value());
     CHECK(client->call("GET", "/small")->status == 200);
-    while (server.counters().open > 0) std::this_thread::yield();
+    while (server.counters().open > 0)
+        std::this_thread::yield();
     CHECK(client->call("GET", "/small")->status == 200);
     CHECK(server.counters().accepted == 2);
 }
@@ -89,7 +92,8 @@ TEST_CASE("a connection that the daemon ended is made anew for the next call")
 TEST_CASE("an answer that arrives before the body was sent is heard")
 {
     Service service;
-    control::RunningServer server(service.router, {.request = {.header_bytes_max = 1024, .body_bytes_max = 1000}});
+    control::RunningServer server(service.router,
+                                  {.request = {.header_bytes_max = 1024, .body_bytes_max = 1000}});
     auto client = ctl::Client::connect(server.path());
     REQUIRE(client.has_value());
     const auto answer = client->call("POST", "/size", std::string(4 * 1024 * 1024, 'x'));

@@ -54,10 +54,11 @@ TEST_CASE("each command of the table is understood")
 TEST_CASE("the words behind -- are the command's, whatever they look like")
 {
     const Invocation invocation =
-        parsed({"exec", "u1", "--timeout", "1.5", "--env", "A=b=c", "--env", "D=[x,y]", "--workdir", "/w", "--",
-                "echo", "[a,b]", "--json", "", "--", "stop", "-x"});
+        parsed({"exec", "u1", "--timeout", "1.5", "--env", "A=b=c", "--env", "D=[x,y]", "--workdir", "/w",
+                "--", "echo", "[a,b]", "--json", "", "--", "stop", "-x"});
     CHECK(invocation.exec.user == "u1");
-    CHECK(invocation.exec.words == std::vector<std::string>{"echo", "[a,b]", "--json", "", "--", "stop", "-x"});
+    CHECK(invocation.exec.words ==
+          std::vector<std::string>{"echo", "[a,b]", "--json", "", "--", "stop", "-x"});
     CHECK(invocation.exec.env == std::map<std::string, std::string>{{"A", "b=c"}, {"D", "[x,y]"}});
     CHECK(invocation.exec.timeout_seconds == 1.5);
     CHECK(invocation.exec.workdir == "/w");
@@ -88,7 +89,9 @@ TEST_CASE("wrong usage is told on stderr with exit code 2")
     const Row rows[] = {
         {"no command", {}, "subcommand"},
         {"unknown command", {"start"}, "there is no command 'start'"},
-        {"mistyped command", {"--json", "isnpect", "u1"}, "there is no command 'isnpect' (did you mean 'inspect'?)"},
+        {"mistyped command",
+         {"--json", "isnpect", "u1"},
+         "there is no command 'isnpect' (did you mean 'inspect'?)"},
         {"unknown option", {"ps", "--all"}, "--all"},
         {"no user", {"inspect"}, "user"},
         {"two users", {"inspect", "a", "b"}, "b"},
@@ -120,7 +123,8 @@ TEST_CASE("help goes to stdout with exit code 0 and tells commands and exit code
     const auto& said = std::get<Outcome>(result);
     CHECK(said.code == 0);
     CHECK(said.err.empty());
-    for (const CommandRow& row : command_rows()) CHECK(said.out.find(row.help) != std::string::npos);
+    for (const CommandRow& row : command_rows())
+        CHECK(said.out.find(row.help) != std::string::npos);
     CHECK(said.out.find("Exit codes: 0 done") != std::string::npos);
     CHECK(std::get<Outcome>(parse({"exec", "--help"})).out.find("--no-stdin") != std::string::npos);
     CHECK(std::get<Outcome>(parse({"--version"})).out == "maoctl " MAO_VERSION "\n");
@@ -131,9 +135,10 @@ TEST_CASE("the completion scripts know every command and option")
     for (const std::string name : {"maoctl.bash", "_maoctl"}) {
         CAPTURE(name);
         const std::string script = file_text(std::string(MAO_COMPLETIONS) + "/" + name);
-        for (const CommandRow& row : command_rows()) CHECK(script.find(row.name) != std::string::npos);
-        for (const char* option : {"--socket", "--json", "--help", "--version", "--quiet", "--workdir", "--session",
-                                   "--timeout", "--env", "--no-stdin"}) {
+        for (const CommandRow& row : command_rows())
+            CHECK(script.find(row.name) != std::string::npos);
+        for (const char* option : {"--socket", "--json", "--help", "--version", "--quiet", "--workdir",
+                                   "--session", "--timeout", "--env", "--no-stdin"}) {
             CAPTURE(option);
             CHECK(script.find(option) != std::string::npos);
         }

@@ -8,9 +8,9 @@
 
 #include <boost/json/parse.hpp>
 
-#include "tests/unit/controlplane/api/running_server.hpp"
 #include "controlplane/api/body_reader.hpp"
 #include "controlplane/api/problem.hpp"
+#include "tests/unit/controlplane/api/running_server.hpp"
 
 using namespace mao;
 namespace asio = boost::asio;
@@ -32,9 +32,10 @@ asio::awaitable<Reply> shell(Request& request)
     auto body = control::json_body(request);
     if (!body) co_return control::problem(body.error());
     const json::object& args = body->at("args").as_object();
-    const json::object result = {{"exit_code", 3},
-                                 {"stdout", args.at("command")},
-                                 {"stderr", args.contains("stdin") ? args.at("stdin") : json::value("no input")}};
+    const json::object result = {
+        {"exit_code", 3},
+        {"stdout", args.at("command")},
+        {"stderr", args.contains("stdin") ? args.at("stdin") : json::value("no input")}};
     Reply inner = control::json_reply(result);
     co_return control::json_reply(json::object{{"ok", true}, {"result", inner.body}, {"duration_ms", 1}});
 }
@@ -54,7 +55,8 @@ struct FakeDaemon {
     FakeDaemon()
     {
         router.add(Method::get, "/v1/runtimes", [](Request&) {
-            return text(R"({"runtimes":[{"user":"u1","state":"running","connected":true,"container_id":"0123456789abcdef",
+            return text(
+                R"({"runtimes":[{"user":"u1","state":"running","connected":true,"container_id":"0123456789abcdef",
                 "generation":2,"running_since_ms":0,"image":"sha256:fedcba9876543210","agent_version":"0.1.0"},
                 {"user":"u2","state":"stopped","connected":false,"container_id":null,"generation":1,
                 "running_since_ms":null,"image":"","agent_version":null}]})");
@@ -64,12 +66,14 @@ struct FakeDaemon {
             return text(R"({"user":"u1","state":"running","activity":{"calls":1}})");
         });
         router.add(Method::get, "/v1/runtimes/{user}/plan", [](Request&) {
-            return text(R"({"user":"u1","fingerprint":"f00","mounts":[{"target":"/w/u1","source":"/w/u1","access":"rw",
+            return text(
+                R"({"user":"u1","fingerprint":"f00","mounts":[{"target":"/w/u1","source":"/w/u1","access":"rw",
                 "kind":"workspace"}],"tmpfs_megabytes":512})");
         });
         router.add(Method::post, "/v1/runtimes/{user}:stop", [](Request&) { return done(); });
         router.add(Method::del, "/v1/runtimes/{user}", [](Request&) { return done(); });
-        router.add(Method::post, "/v1/users/{user}/tools/{tool}", [](Request& request) { return shell(request); });
+        router.add(Method::post, "/v1/users/{user}/tools/{tool}",
+                   [](Request& request) { return shell(request); });
         router.add(Method::get, "/v1/config", [](Request&) {
             return text(R"({"settings":[{"name":"MAO_INSTANCE","value":"mao","source":"default"},
                 {"name":"MAO_API_LISTEN","value":"","source":"default"}]})");
@@ -78,7 +82,8 @@ struct FakeDaemon {
                    [](Request&) { return text(R"({"version":"9.9.9","api":"v1","protocol":1})"); });
         router.add(Method::get, "/readyz", [this](Request&) {
             return ready ? text(R"({"ready":true,"checks":[{"name":"engine","ok":true}]})")
-                         : text(R"({"ready":false,"checks":[{"name":"engine","ok":false,"detail":"gone"}]})", 503);
+                         : text(R"({"ready":false,"checks":[{"name":"engine","ok":false,"detail":"gone"}]})",
+                                503);
         });
     }
 
@@ -136,7 +141,8 @@ TEST_CASE("inspect and plan show one runtime")
 {
     FakeDaemon daemon;
     const control::RunningServer server(daemon.router);
-    CHECK(maoctl(server.path(), {"inspect", "u1"}).out == "user: u1\nstate: running\nactivity:\n  calls: 1\n");
+    CHECK(maoctl(server.path(), {"inspect", "u1"}).out ==
+          "user: u1\nstate: running\nactivity:\n  calls: 1\n");
     CHECK(maoctl(server.path(), {"plan", "u1"}).out == "PATH IN THE CONTAINER  ACCESS  KIND       HOST PATH\n"
                                                        "/w/u1                  rw      workspace  the same\n"
                                                        "/tmp: 512 MiB of memory\nfingerprint: f00\n");
@@ -178,12 +184,14 @@ TEST_CASE("exec passes command and standard input there, output and exit code ba
 {
     FakeDaemon daemon;
     const control::RunningServer server(daemon.router);
-    const auto outcome = maoctl(server.path(), {"exec", "u1", "--", "echo", "a b"}, pipe_with("from here\n").get());
+    const auto outcome =
+        maoctl(server.path(), {"exec", "u1", "--", "echo", "a b"}, pipe_with("from here\n").get());
     CHECK(outcome.code == 3);
     CHECK(outcome.out == "echo 'a b'");
     CHECK(outcome.err == "from here\n");
     CHECK(maoctl(server.path(), {"exec", "u1", "--", "x"}).err == "no input");
-    CHECK(maoctl(server.path(), {"exec", "u1", "--no-stdin", "--", "x"}, pipe_with("unread").get()).err == "no input");
+    CHECK(maoctl(server.path(), {"exec", "u1", "--no-stdin", "--", "x"}, pipe_with("unread").get()).err ==
+          "no input");
 }
 
 TEST_CASE("input that is no text is refused before anything runs")
@@ -208,8 +216,8 @@ TEST_CASE("version tells both versions, and its own without a daemon")
 {
     FakeDaemon daemon;
     const control::RunningServer server(daemon.router);
-    CHECK(maoctl(server.path(), {"version"}).out ==
-          "maoctl " MAO_VERSION "\nmao-controld 9.9.9, API v1, protocol 1\n");
+    CHECK(maoctl(server.path(), {"version"}).out == "maoctl " MAO_VERSION
+                                                    "\nmao-controld 9.9.9, API v1, protocol 1\n");
     const auto alone = maoctl("/tmp/mao-no-such-socket", {"version"});
     CHECK(alone.code == ctl::exit_code::unreachable);
     CHECK(alone.out == "maoctl " MAO_VERSION "\n");
@@ -220,7 +228,9 @@ TEST_CASE("doctor joins what is seen here with the daemon's own word")
 {
     FakeDaemon daemon;
     const control::RunningServer server(daemon.router);
-    const auto good = [] { return std::vector<ctl::Finding>{{"disk", ctl::Finding::Status::warning, "nearly full", "clean"}}; };
+    const auto good = [] {
+        return std::vector<ctl::Finding>{{"disk", ctl::Finding::Status::warning, "nearly full", "clean"}};
+    };
     const auto healthy = maoctl(server.path(), {"doctor"}, -1, good);
     CHECK(healthy.code == 0);
     CHECK(contains(healthy.out, "warning  disk: nearly full\n        clean\n"));
@@ -237,7 +247,8 @@ TEST_CASE("doctor joins what is seen here with the daemon's own word")
 
     const auto alone = maoctl("/tmp/mao-no-such-socket", {"doctor"}, -1, good);
     CHECK(alone.code == ctl::exit_code::not_ready);
-    CHECK(contains(alone.out, "failed  daemon: the daemon's socket '/tmp/mao-no-such-socket' does not exist"));
+    CHECK(
+        contains(alone.out, "failed  daemon: the daemon's socket '/tmp/mao-no-such-socket' does not exist"));
 }
 
 TEST_CASE("without a daemon every command says why and what to do, with exit code 3")

@@ -66,6 +66,7 @@ public:
         std::optional<T> value;
         std::exception_ptr broken;
         bool done = false;
+        io.restart(); // it may have run out of work before
         asio::co_spawn(io, keep(std::move(task), value), [&](std::exception_ptr error) {
             broken = error;
             done = true;

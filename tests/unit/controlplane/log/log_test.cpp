@@ -59,14 +59,16 @@ TEST_CASE("a line for people has message and fields, quoted where they would be 
     CHECK(log::text_line("no", {{"error", error}}) == "no error=\"no image 'x' (image_missing)\"");
     CHECK(log::text_line("x", {{"empty", ""}, {"sign", "a=b"}, {"quote", "say \"hi\""}}) ==
           "x empty=\"\" sign=\"a=b\" quote=\"say \\\"hi\\\"\"");
-    CHECK(log::text_line("x", {{"yes", true}, {"minus", -5}, {"large", std::uint64_t{18446744073709551615U}}}) ==
+    CHECK(log::text_line("x",
+                         {{"yes", true}, {"minus", -5}, {"large", std::uint64_t{18446744073709551615U}}}) ==
           "x yes=true minus=-5 large=18446744073709551615");
 }
 
 TEST_CASE("a line for programs is JSON with typed fields")
 {
-    const auto line = parsed(log::json_members("went \"well\"", {{"user", "u7"}, {"count", 5}, {"ok", false},
-                                                                 {"took_ms", 1.5}, {"code", ErrorCode::conflict}}));
+    const auto line = parsed(log::json_members(
+        "went \"well\"",
+        {{"user", "u7"}, {"count", 5}, {"ok", false}, {"took_ms", 1.5}, {"code", ErrorCode::conflict}}));
     CHECK(line.at("message") == "went \"well\"");
     CHECK(line.at("user") == "u7");
     CHECK(line.at("count") == 5);
@@ -99,13 +101,16 @@ TEST_CASE("a line fits one atomic write whatever goes in")
     const std::string quotes(100'000, '"');
     const std::string controls(100'000, '\x01');
     std::string wide;
-    for (int i = 0; i < 50'000; ++i) wide += "€";
+    for (int i = 0; i < 50'000; ++i)
+        wide += "€";
     for (const std::string& value : {quotes, controls, wide}) {
         const Error error(ErrorCode::internal, value);
-        const std::string json = log::json_members(value, {{"a", value}, {"b", value}, {"c", error}, {"d", value}});
+        const std::string json =
+            log::json_members(value, {{"a", value}, {"b", value}, {"c", error}, {"d", value}});
         CHECK(json.size() <= log::line_bytes_max);
         CHECK(parsed(json).at("message").is_string());
-        const std::string text = log::text_line(value, {{"a", value}, {"b", value}, {"c", error}, {"d", value}});
+        const std::string text =
+            log::text_line(value, {{"a", value}, {"b", value}, {"c", error}, {"d", value}});
         CHECK(text.size() <= log::line_bytes_max);
     }
 }
@@ -148,7 +153,8 @@ TEST_CASE("a reader that stalls costs lines, not time, and is told how many")
     const auto dropped_before = log::dropped_lines();
     const auto begin = std::chrono::steady_clock::now();
     const std::string filler(1000, 'x');
-    for (int i = 0; i < 2000; ++i) log::info(filler); // a pipe holds 64 KiB
+    for (int i = 0; i < 2000; ++i)
+        log::info(filler); // a pipe holds 64 KiB
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
     const auto dropped = log::dropped_lines() - dropped_before;
     CHECK(dropped > 1900);
@@ -165,7 +171,8 @@ TEST_CASE("lines of several threads do not mix")
     const Pipe pipe;
     log::start({.fd = pipe.writing.get()});
     const auto write_many = [](char letter) {
-        for (int i = 0; i < 20; ++i) log::info(std::string(300, letter));
+        for (int i = 0; i < 20; ++i)
+            log::info(std::string(300, letter));
     };
     std::thread a(write_many, 'a');
     std::thread b(write_many, 'b');
@@ -179,7 +186,9 @@ TEST_CASE("lines of several threads do not mix")
 
 TEST_CASE("every spelling of level and format the settings allow is known here")
 {
-    for (const char* level : {"debug", "info", "warning", "error"}) CHECK(log::level_from(level).has_value());
-    for (const char* format : {"text", "json"}) CHECK(log::format_from(format).has_value());
+    for (const char* level : {"debug", "info", "warning", "error"})
+        CHECK(log::level_from(level).has_value());
+    for (const char* format : {"text", "json"})
+        CHECK(log::format_from(format).has_value());
     CHECK_FALSE(log::level_from("trace").has_value());
 }

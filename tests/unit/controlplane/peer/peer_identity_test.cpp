@@ -264,6 +264,22 @@ TEST_CASE("a peer that exits right after connecting is refused although the kern
     CHECK(peer.error().message().contains("has ended"));
 }
 
+TEST_CASE("a peer that has ended is refused before anybody reaped it, too")
+{
+    const Listener listener;
+    Child child([&] {
+        (void)listener.connect();
+        ::_exit(0);
+    });
+    const auto connection = listener.accept();
+    siginfo_t ended{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT) == 0);
+    const FakeProc proc(child.pid(), cgroup_a, fdinfo(child.pid(), std::to_string(child.pid()) + " 1"));
+    const auto peer = identify(connection.get(), proc.root());
+    REQUIRE_FALSE(peer);
+    CHECK(peer.error().message().contains("has ended"));
+}
+
 TEST_CASE("a connection that was passed on to another process is refused when its maker is gone")
 {
     const Listener listener;

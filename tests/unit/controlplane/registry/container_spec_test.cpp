@@ -61,7 +61,8 @@ TEST_CASE("a dist directory brings its own agent")
 {
     Settings with_dist = settings();
     with_dist.dist_dir = "/opt/mao/dist";
-    CHECK(container_spec(with_dist, plan(), "x").entrypoint == std::vector<std::string>{"/opt/mao/dist/mao-runtime-agent"});
+    CHECK(container_spec(with_dist, plan(), "x").entrypoint ==
+          std::vector<std::string>{"/opt/mao/dist/mao-runtime-agent"});
 }
 
 TEST_CASE("a container belongs to a user only with our labels and exactly that user's name")

@@ -40,26 +40,64 @@ TEST_CASE("each state of a user's container leads to one step")
     const Row rows[] = {
         {"nothing is known", Facts{}, Step::inspect},
         {"there is none", healthy(Container::absent), Step::create},
-        {"created by this attempt", changed(healthy(Container::created), [](Facts& f) { f.made_now = true; }), Step::start},
+        {"created by this attempt", changed(healthy(Container::created), [](Facts& f) { f.made_now = true; }),
+         Step::start},
         {"created by a daemon that died", healthy(Container::created), Step::remove},
         {"stopped and as planned", stopped, Step::start},
-        {"stopped, plan drifted: before the start", changed(stopped, [](Facts& f) { f.plan_matches = false; }), Step::remove},
-        {"stopped, settings drifted", changed(stopped, [](Facts& f) { f.spec_matches = false; }), Step::remove},
-        {"stopped, workspace not covered", changed(stopped, [](Facts& f) { f.covers_workspace = false; }), Step::remove},
-        {"stopped again after our start", changed(stopped, [](Facts& f) { f.started_now = true; f.starts = 1; }), Step::failed},
+        {"stopped, plan drifted: before the start",
+         changed(stopped, [](Facts& f) { f.plan_matches = false; }), Step::remove},
+        {"stopped, settings drifted", changed(stopped, [](Facts& f) { f.spec_matches = false; }),
+         Step::remove},
+        {"stopped, workspace not covered", changed(stopped, [](Facts& f) { f.covers_workspace = false; }),
+         Step::remove},
+        {"stopped again after our start",
+         changed(stopped,
+                 [](Facts& f) {
+                     f.started_now = true;
+                     f.starts = 1;
+                 }),
+         Step::failed},
         {"running and connected", changed(running, [](Facts& f) { f.connected = true; }), Step::ready},
         {"running, not yet connected", running, Step::await_connection},
         {"running, connected, plan drifted",
-         changed(running, [](Facts& f) { f.connected = true; f.plan_matches = false; }), Step::remove},
+         changed(running,
+                 [](Facts& f) {
+                     f.connected = true;
+                     f.plan_matches = false;
+                 }),
+         Step::remove},
         {"running, only settings drifted: work goes on",
-         changed(running, [](Facts& f) { f.connected = true; f.spec_matches = false; }), Step::ready},
-        {"running, a mount was added by hand", changed(running, [](Facts& f) { f.mounts_differ = true; }), Step::remove},
+         changed(running,
+                 [](Facts& f) {
+                     f.connected = true;
+                     f.spec_matches = false;
+                 }),
+         Step::ready},
+        {"running, a mount was added by hand", changed(running, [](Facts& f) { f.mounts_differ = true; }),
+         Step::remove},
         {"running, workspace not covered",
-         changed(running, [](Facts& f) { f.connected = true; f.covers_workspace = false; }), Step::remove},
-        {"adopted, the agent never came back", changed(running, [](Facts& f) { f.wait_expired = true; }), Step::remove},
+         changed(running,
+                 [](Facts& f) {
+                     f.connected = true;
+                     f.covers_workspace = false;
+                 }),
+         Step::remove},
+        {"adopted, the agent never came back", changed(running, [](Facts& f) { f.wait_expired = true; }),
+         Step::remove},
         {"started by us, the agent never came",
-         changed(running, [](Facts& f) { f.wait_expired = true; f.started_now = true; }), Step::failed},
-        {"somebody else's container has the name", changed(running, [](Facts& f) { f.ours = false; f.connected = true; }), Step::remove},
+         changed(running,
+                 [](Facts& f) {
+                     f.wait_expired = true;
+                     f.started_now = true;
+                 }),
+         Step::failed},
+        {"somebody else's container has the name",
+         changed(running,
+                 [](Facts& f) {
+                     f.ours = false;
+                     f.connected = true;
+                 }),
+         Step::remove},
         {"paused from outside", healthy(Container::paused), Step::remove},
         {"dead", healthy(Container::broken), Step::remove},
         {"being removed", healthy(Container::removing), Step::await_removal},
@@ -90,8 +128,9 @@ TEST_CASE("a failure names its code")
 TEST_CASE("every sequence of answers ends in ready or failed")
 {
     std::mt19937 random(20261130);
-    const Container states[] = {Container::absent, Container::created, Container::running, Container::stopped,
-                                Container::paused, Container::removing, Container::broken};
+    const Container states[] = {Container::absent,  Container::created, Container::running,
+                                Container::stopped, Container::paused,  Container::removing,
+                                Container::broken};
     const auto coin = [&] { return random() % 2 == 0; };
     for (int run = 0; run < 20'000; ++run) {
         CAPTURE(run);

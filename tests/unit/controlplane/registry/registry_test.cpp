@@ -78,7 +78,10 @@ void fail_on_broken(std::string_view task, std::string_view what)
 }
 
 struct Fixture {
-    Fixture() : settings(settings_in(tree)), planner(roots_of(settings), probe), audit(*AuditLog::open(tree / "audit"))
+    Fixture()
+        : settings(settings_in(tree)),
+          planner(roots_of(settings), probe),
+          audit(*AuditLog::open(tree / "audit"))
     {
         REQUIRE(make_roots(planner.roots()).has_value());
     }
@@ -100,8 +103,7 @@ struct Fixture {
         channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
         for (int i = 0; i < callers; ++i)
             tasks.spawn("caller", ask("7", workspace, answers));
-        while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {
-        }
+        while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {}
         tasks.spawn("shut down", shut_down());
         loop.run();
         return answers;
@@ -163,7 +165,8 @@ TEST_CASE("an error of the engine in any step is told and wedges nothing")
     for (const char* verb : {"image", "inspect", "create", "start"}) {
         CAPTURE(verb);
         Fixture fixture;
-        fixture.engine.failing.emplace(verb, Error(ErrorCode::engine_unavailable, "nobody listens on the engine's socket"));
+        fixture.engine.failing.emplace(
+            verb, Error(ErrorCode::engine_unavailable, "nobody listens on the engine's socket"));
         const auto answers = fixture.ask_all(3);
         for (const auto& answer : answers) {
             REQUIRE_FALSE(answer);
