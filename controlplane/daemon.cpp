@@ -60,6 +60,25 @@ Result<void> make_state_directory(const std::string& path)
     return fail(ErrorCode::preflight_failed, "MAO_STATE_DIR: make '" + path + "': " + error.message());
 }
 
+PreflightInput preflight_input(const Settings& settings)
+{
+    return {.engine_socket = settings.engine_socket,
+            .image = settings.container_image,
+            .oci_runtime = settings.container_oci_runtime,
+            .roots = configured_roots(settings)};
+}
+
+asio::awaitable<std::vector<MachineCheck>> machine_checks(const Settings& settings, Engine& engine)
+{
+    PreflightInput input = preflight_input(settings);
+    auto checks = co_await preflight(std::move(input), engine);
+    std::vector<MachineCheck> told;
+    for (Check& check : checks)
+        told.push_back(
+            {std::move(check.name), to_string(check.status), std::move(check.found), std::move(check.cure)});
+    co_return told;
+}
+
 asio::awaitable<Result<void>> engine_answers(Engine& engine)
 {
     auto info = co_await engine.ping();
@@ -81,7 +100,8 @@ struct Daemon::Parts {
           dispatcher(registry, envelopes)
     {
         readiness.push_back({"engine", [this] { return engine_answers(engine); }});
-        add_admin_routes(router, settings, readiness);
+        machine = [this, &settings] { return machine_checks(settings, engine); };
+        add_admin_routes(router, settings, readiness, machine);
         add_tools_routes(router, dispatcher);
         add_runtimes_routes(router, registry);
     }
@@ -94,6 +114,7 @@ struct Daemon::Parts {
     EnvelopeBuilder envelopes;
     Dispatcher dispatcher;
     std::vector<ReadinessCheck> readiness;
+    MachineChecks machine;
     Router router;
     std::unique_ptr<HttpServer> server;
 };
@@ -107,7 +128,7 @@ Daemon::~Daemon()
 
 Result<void> Daemon::prepare()
 {
-    if (auto built = mode_is_built(); !built) return built;
+    if (auto built = settings_are_built(); !built) return built;
     const SystemPathProbe probe;
     auto roots = mounts::validate_roots(configured_roots(settings_), probe);
     if (!roots) return fail(roots.error());
@@ -119,17 +140,13 @@ Result<void> Daemon::prepare()
     return {};
 }
 
-PreflightInput Daemon::preflight_input() const
-{
-    return {.engine_socket = settings_.engine_socket,
-            .image = settings_.container_image,
-            .oci_runtime = settings_.container_oci_runtime,
-            .roots = configured_roots(settings_)};
-}
-
 // L11: never a silent fall back to another mode.
-Result<void> Daemon::mode_is_built() const
+Result<void> Daemon::settings_are_built() const
 {
+    if (!settings_.api_listen.empty())
+        return fail(ErrorCode::preflight_failed,
+                    "MAO_API_LISTEN is '" + settings_.api_listen +
+                        "', but this version serves the API on its Unix socket only; leave it empty");
     if (settings_.runtime_mode == RuntimeMode::docker) return {};
     return fail(
         ErrorCode::preflight_failed,
@@ -139,7 +156,7 @@ Result<void> Daemon::mode_is_built() const
 
 asio::awaitable<Result<void>> Daemon::passes_preflight()
 {
-    PreflightInput input = preflight_input();
+    PreflightInput input = preflight_input(settings_);
     auto checks = co_await preflight(std::move(input), parts_->engine);
     for (const Check& check : checks)
         if (check.status == CheckStatus::warn)
@@ -188,7 +205,7 @@ asio::awaitable<void> Daemon::serve()
 asio::awaitable<void> Daemon::print_checks()
 {
     DockerEngine engine(settings_.engine_socket);
-    PreflightInput input = preflight_input();
+    PreflightInput input = preflight_input(settings_);
     auto checks = co_await preflight(std::move(input), engine);
     for (const Check& check : checks) {
         const std::string cure = check.cure.empty() ? "" : "; " + check.cure;
@@ -201,7 +218,7 @@ asio::awaitable<void> Daemon::print_checks()
 int Daemon::check()
 {
     const SystemPathProbe probe;
-    Result<void> settings_fit = mode_is_built();
+    Result<void> settings_fit = settings_are_built();
     if (auto roots = mounts::validate_roots(configured_roots(settings_), probe); settings_fit && !roots)
         settings_fit = fail(roots.error());
     if (!settings_fit) {

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "controlplane/config/settings.hpp"
-#include "controlplane/preflight/preflight.hpp"
 #include "protocol/base/error.hpp"
 
 namespace mao::control {
@@ -34,8 +33,7 @@ private:
 
     Result<void> prepare();
     boost::asio::awaitable<Result<void>> start();
-    PreflightInput preflight_input() const;
-    Result<void> mode_is_built() const;
+    Result<void> settings_are_built() const;
     boost::asio::awaitable<Result<void>> passes_preflight();
     boost::asio::awaitable<void> print_checks();
     boost::asio::awaitable<void> serve();

@@ -1,5 +1,6 @@
 // mao-controld: reads the settings, starts the log, runs the daemon.
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -41,6 +42,8 @@ void start_log(const Settings& settings)
 
 int main(int argc, char** argv)
 {
+    // A peer or a log reader that went away is an error code, not the end.
+    (void)::signal(SIGPIPE, SIG_IGN);
     const CommandLine command_line = parse_command_line(argc, argv);
     if (command_line.action == CommandLine::Action::leave) {
         std::fputs(command_line.text.c_str(), command_line.exit_code == 0 ? stdout : stderr);

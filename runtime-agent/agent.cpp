@@ -122,11 +122,21 @@ asio::awaitable<void> Agent::listen_to_signals()
     for (;;) {
         signalfd_siginfo info{};
         if (::read(signals_.native_handle(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-            stop(std::string("signal ") + ::sigabbrev_np(static_cast<int>(info.ssi_signo)));
+            take_signal(info);
         const auto [error] = co_await signals_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                           asio::as_tuple(asio::use_awaitable));
         if (error) co_return;
     }
+}
+
+// The host is out of sight, so its signals come from pid 0. A user's command that says `kill 1`, by accident or not,
+// would take the runtime away from all the others.
+void Agent::take_signal(const signalfd_siginfo& info)
+{
+    const std::string name = std::string("signal ") + ::sigabbrev_np(static_cast<int>(info.ssi_signo));
+    if (!options_.is_init || info.ssi_pid == 0) return stop(name);
+    log(LogLevel::warning,
+        name + " from process " + std::to_string(info.ssi_pid) + " of this container, ignoring it");
 }
 
 // -- The connection --
@@ -220,15 +230,18 @@ void Agent::begin_call(wire::ToolCall message)
         return send_or_drop(failure(id, Error(ErrorCode::duplicate_request,
                                               "a call with the id '" + id.text() + "' is running already")),
                             channel_);
-    if (calls_.size() >= limits::concurrent_calls_max)
-        return send_or_drop(
-            failure(id, Error(ErrorCode::overloaded,
-                              std::to_string(calls_.size()) + " calls are running in this runtime already")),
-            channel_);
+    if (calls_.size() >= options_.calls_max) return send_or_drop(failure(id, too_many_calls()), channel_);
     auto call = std::make_unique<Call>(std::move(message), services_, channel_);
     Call& running = *call;
     calls_.emplace(std::move(id), std::move(call));
     tasks_.spawn("tool call", serve_call(running));
+}
+
+Error Agent::too_many_calls() const
+{
+    const std::string running = std::to_string(calls_.size()) + " calls are running in this runtime already";
+    if (options_.calls_max == limits::concurrent_calls_max) return Error(ErrorCode::overloaded, running);
+    return Error(ErrorCode::too_many_open, running + "; its limit of open files allows no more");
 }
 
 asio::awaitable<void> Agent::serve_call(Call& call)

@@ -4,9 +4,11 @@
 // delivered on the connection its call came by, or dropped (P7 keeps them, later). Pings are answered by the channel
 // while calls run (P6).
 // It ends when the host says `shutdown`, or by TERM, INT, HUP or QUIT: every process it started gets TERM and, in time
-// to be gone within two seconds, KILL; calls answer with what they have. As PID 1 its end is the container's. No other
-// signal is passed on: the container's processes are calls, and USR1 would end what does not expect it.
+// to be gone within two seconds, KILL; calls answer with what they have. As PID 1 its end is the container's, and only
+// signals from outside count. No other signal is passed on: what runs are calls, and USR1 would end most of them.
 // One loop, one thread, plus a pool for files, spawning and /proc.
+
+#include <sys/signalfd.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -18,6 +20,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "protocol/base/limits.hpp"
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/backoff.hpp"
@@ -35,6 +38,8 @@ struct AgentOptions {
     // As PID 1 the host is outside our pid namespace, and a peer inside it is an impostor.
     bool is_init = false;
     std::optional<rlim_t> children_open_files_max;
+    // Fewer than the limit where the process may not open enough files (case 74).
+    std::size_t calls_max = limits::concurrent_calls_max;
     // Between TERM and KILL at the end: two seconds in all.
     std::chrono::milliseconds stop_grace{1200};
 };
@@ -58,6 +63,7 @@ private:
 
     void on_message(wire::Message message) override;
     void begin_call(wire::ToolCall message);
+    Error too_many_calls() const;
     boost::asio::awaitable<void> serve_call(Call& call);
     boost::asio::awaitable<Result<std::string>> run_tool(Call& call);
     void end_call(Call& call, Result<std::string> result);
@@ -73,6 +79,7 @@ private:
     void introduce(const Channel& channel);
     wire::RuntimeActivity activity() const;
     boost::asio::awaitable<void> listen_to_signals();
+    void take_signal(const signalfd_siginfo& info);
     boost::asio::awaitable<void> end_everything();
     double random_fraction();
 

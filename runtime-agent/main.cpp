@@ -42,6 +42,7 @@ int serve(const CommandLine& line)
     options.socket = line.socket;
     options.is_init = ::getpid() == 1;
     options.children_open_files_max = limits.children_open_files_max;
+    options.calls_max = limits.calls_max;
     Agent agent(loop, std::move(options));
     // Without tearing down: a pool thread may be held for ever by a dead disk, and a broken agent's parts by each other.
     auto ended = [](std::exception_ptr broken) {

@@ -49,6 +49,21 @@ asio::awaitable<Reply> readiness(const std::vector<ReadinessCheck>& checks)
     co_return json_text_reply(std::move(body), ready ? 200 : 503);
 }
 
+asio::awaitable<Reply> machine_checks(const MachineChecks& machine)
+{
+    const auto checks = co_await machine();
+    std::string body = R"({"checks":[)";
+    for (const MachineCheck& one : checks) {
+        if (body.back() != '[') body += ',';
+        wire::ObjectText object(body);
+        object.string("name", one.name).string("status", one.status);
+        object.string("found", text::to_utf8(one.found)).string("cure", text::to_utf8(one.cure));
+        object.end();
+    }
+    body += "]}";
+    co_return json_text_reply(std::move(body));
+}
+
 asio::awaitable<Reply> configuration(const Settings& settings)
 {
     std::string body = R"({"settings":[)";
@@ -64,10 +79,12 @@ asio::awaitable<Reply> configuration(const Settings& settings)
 
 } // namespace
 
-void add_admin_routes(Router& router, const Settings& settings, const std::vector<ReadinessCheck>& checks)
+void add_admin_routes(Router& router, const Settings& settings, const std::vector<ReadinessCheck>& checks,
+                      const MachineChecks& machine)
 {
     router.add(Method::get, "/healthz", [](Request&) { return health(); });
     router.add(Method::get, "/readyz", [&checks](Request&) { return readiness(checks); });
+    router.add(Method::get, "/v1/checks", [&machine](Request&) { return machine_checks(machine); });
     router.add(Method::get, "/v1/version", [](Request&) { return version(); });
     router.add(Method::get, "/v1/config", [&settings](Request&) { return configuration(settings); });
 }

@@ -30,12 +30,6 @@ std::string shown(const json::value& value)
     return number;
 }
 
-// What stands where an object belongs may be a credential: a text is told by its kind alone (case 77).
-std::string kind_of(const json::value& value)
-{
-    return value.is_string() ? "a text" : shown(value);
-}
-
 } // namespace
 
 Result<json::object> json_body(const Request& request)
@@ -53,7 +47,7 @@ Result<json::object> json_body(const Request& request)
                     "the body is nested deeper than " + std::to_string(limits::json_depth_max) + " levels");
     if (problem) return fail(ErrorCode::invalid_json, "the body is not JSON: " + problem.message());
     if (!value.is_object())
-        return fail(ErrorCode::not_an_object, "the body is " + kind_of(value) + "; it must be an object");
+        return fail(ErrorCode::not_an_object, "the body is " + shown(value) + "; it must be an object");
     return std::move(value.get_object());
 }
 
@@ -131,7 +125,7 @@ json::object BodyReader::required_object(std::string_view field)
     json::value* const value = require(field, "an object");
     if (value == nullptr) return {};
     if (value->is_object()) return std::move(value->get_object());
-    reject(field, "is " + kind_of(*value) + "; it must be an object");
+    mistyped(field, *value, "an object");
     return {};
 }
 
@@ -140,7 +134,7 @@ std::optional<json::object> BodyReader::optional_object(std::string_view field)
     json::value* const value = find(field);
     if (value == nullptr) return std::nullopt;
     if (value->is_object()) return std::move(value->get_object());
-    reject(field, "is " + kind_of(*value) + "; it must be an object");
+    mistyped(field, *value, "an object");
     return json::object();
 }
 

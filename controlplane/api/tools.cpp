@@ -5,6 +5,7 @@
 #include "controlplane/api/routes.hpp"
 #include "controlplane/calls/dispatcher.hpp"
 #include "protocol/base/limits.hpp"
+#include "protocol/base/secret.hpp"
 #include "protocol/wire/json_text.hpp"
 
 namespace mao::control {
@@ -68,7 +69,7 @@ void add_tools_routes(Router& router, Dispatcher& dispatcher)
         boost::asio::awaitable<Reply> operator()(Request& request) const
         {
             auto call = parse_tool_request(request);
-            request.body = std::string(); // parsed: may be megabytes, and a call can run for an hour
+            Secret::wipe(request.body); // parsed; it may hold credentials, and a call can run for an hour
             if (!call) co_return problem(call.error());
             auto outcome = co_await dispatcher.call(std::move(*call));
             if (!outcome) co_return problem(outcome.error());

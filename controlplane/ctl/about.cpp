@@ -56,15 +56,44 @@ std::vector<Finding> findings_in(const Answer& answer)
     return findings;
 }
 
+// What the daemon's preflight says of its machine now.
+std::vector<Finding> machine_findings_in(const Answer& answer)
+{
+    const auto body = object_in(answer);
+    const json::array* const checks = body ? array_in(*body, "checks") : nullptr;
+    if (checks == nullptr)
+        return {{"machine", Status::failure, odd_answer(answer).err, "install the same version of both"}};
+    std::vector<Finding> findings;
+    for (const json::value& one : *checks) {
+        if (!one.is_object()) continue;
+        const json::object& check = one.get_object();
+        const std::string status = shown(check, "status");
+        findings.push_back({shown(check, "name"),
+                            status == "ok"     ? Status::ok
+                            : status == "warn" ? Status::warning
+                                               : Status::failure,
+                            shown(check, "found"), shown(check, "cure")});
+    }
+    return findings;
+}
+
 std::vector<Finding> ask_daemon(const std::string& socket_path)
 {
     auto client = Client::connect(socket_path);
-    if (!client) return {{"daemon", Status::failure, client.error().message(), {}}};
+    if (!client)
+        return {{"daemon", Status::failure, client.error().message(),
+                 "'mao-controld --check' looks at settings and machine without a running daemon"}};
     const auto answer = client->call("GET", "/readyz", {}, std::chrono::seconds(30));
     if (!answer) return {{"daemon", Status::failure, answer.error().message(), "look at its log"}};
     std::vector<Finding> findings = {
         {"daemon", Status::ok, "answers on " + control::in_quotes(socket_path), {}}};
     std::ranges::move(findings_in(*answer), std::back_inserter(findings));
+    const auto machine = client->call("GET", "/v1/checks", {}, std::chrono::seconds(30));
+    if (!machine)
+        findings.push_back(
+            {"machine", Status::failure, machine.error().message(), "look at the daemon's log"});
+    else
+        std::ranges::move(machine_findings_in(*machine), std::back_inserter(findings));
     return findings;
 }
 
@@ -142,10 +171,9 @@ Outcome version(const std::string& socket_path, Style style)
     return outcome;
 }
 
-Outcome doctor(const std::string& socket_path, const LocalChecks& local_checks, Style style, Colour colour)
+Outcome doctor(const std::string& socket_path, Style style, Colour colour)
 {
-    std::vector<Finding> findings = local_checks ? local_checks() : std::vector<Finding>();
-    std::ranges::move(ask_daemon(socket_path), std::back_inserter(findings));
+    const std::vector<Finding> findings = ask_daemon(socket_path);
     const bool ready =
         std::ranges::none_of(findings, [](const Finding& one) { return one.status == Status::failure; });
     return {.code = ready ? exit_code::ok : exit_code::not_ready,

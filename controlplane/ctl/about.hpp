@@ -1,7 +1,6 @@
 #pragma once
 // maoctl config, version and doctor: what the daemon is, how it is set, and whether it can work.
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,8 @@ struct Finding {
     std::string found;
     std::string cure; // empty when ok
 };
-// What can be seen of this machine without the daemon; given by main, which knows the daemon's preflight.
-using LocalChecks = std::function<std::vector<Finding>()>;
 
-// The machine, then the daemon's own word (/readyz). Works, and says so, without a daemon.
-Outcome doctor(const std::string& socket_path, const LocalChecks& local_checks, Style style, Colour colour);
+// Is the daemon ready (/readyz), and what does it find on its machine (/v1/checks)? Works, and says so, without one.
+Outcome doctor(const std::string& socket_path, Style style, Colour colour);
 
 } // namespace mao::ctl

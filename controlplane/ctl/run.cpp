@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "controlplane/config/printable.hpp"
+#include "controlplane/ctl/about.hpp"
 #include "controlplane/ctl/command_line.hpp"
 #include "controlplane/ctl/runtimes.hpp"
 #include "protocol/base/limits.hpp"
@@ -88,7 +89,7 @@ Outcome run(int argc, const char* const* argv, const Surroundings& surroundings)
     if (invocation.command == Command::exec) return run_exec(invocation, surroundings);
     if (invocation.command == Command::version) return version(invocation.socket_path, invocation.style);
     if (invocation.command == Command::doctor)
-        return doctor(invocation.socket_path, surroundings.local_checks, invocation.style, colour);
+        return doctor(invocation.socket_path, invocation.style, colour);
     auto client = Client::connect(invocation.socket_path);
     if (!client) return no_answer(client.error());
     return run_with_client(invocation, *client, colour);

@@ -1,7 +1,6 @@
 #pragma once
 // maoctl from command line to exit code. Blocking, one thread; reads standard input only for `exec`.
 
-#include "controlplane/ctl/about.hpp"
 #include "controlplane/ctl/outcome.hpp"
 
 namespace mao::ctl {
@@ -10,7 +9,6 @@ struct Surroundings {
     const char* const* environment = nullptr;
     int standard_input = 0;         // for `exec`; not owned
     bool output_is_terminal = false;
-    LocalChecks local_checks;       // may be empty
 };
 
 Outcome run(int argc, const char* const* argv, const Surroundings& surroundings);

@@ -1,15 +1,5 @@
 #include "protocol/channel/channel.hpp"
 
-#include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <cstring>
-
-#include "protocol/base/secret.hpp"
-#include "protocol/base/text.hpp"
-
 namespace mao::channel {
 namespace asio = boost::asio;
 namespace {
@@ -22,13 +12,6 @@ bool is(const wire::Message& message) noexcept
     return std::holds_alternative<T>(message);
 }
 
-// The messages that answer a request of ours, by id.
-bool is_answer(const wire::Message& message) noexcept
-{
-    return is<wire::ToolResult>(message) || is<wire::ReadBytesResult>(message) ||
-           is<wire::ShutdownAck>(message) || is<wire::Pong>(message) || is<wire::ErrorMessage>(message);
-}
-
 // Tells the type that answers a request: the caller will rely on it, whatever a peer sends under the same id.
 using IsAnswer = bool (*)(const wire::Message& message) noexcept;
 
@@ -38,20 +21,6 @@ IsAnswer answer_to(const wire::Message& request) noexcept
     if (is<wire::ReadBytes>(request)) return is<wire::ReadBytesResult>;
     if (is<wire::Shutdown>(request)) return is<wire::ShutdownAck>;
     return is<wire::Pong>;
-}
-
-Error lost(const std::string& how)
-{
-    return Error(ErrorCode::connection_lost, "the connection to the peer ended: " + how);
-}
-
-// What a peer says of itself goes into logs: not at any length.
-std::string said_by_peer(const Error& error)
-{
-    constexpr std::size_t bytes_max = 200;
-    const std::string& text = error.message();
-    return "the peer says " + std::string(to_string(error.code())) + ": " +
-           text.substr(0, text::boundary_at_or_before(text, bytes_max));
 }
 
 Clock::time_point deadline_after(Clock::duration limit)
@@ -83,19 +52,6 @@ struct Channel::Waiter {
     std::optional<Result<wire::Message>> answer;
 };
 
-// A loop that breaks (a bug, no memory) must not leave a connection that looks alive.
-struct Channel::EndsWithLoop {
-    explicit EndsWithLoop(Channel& channel) : owner(channel) {}
-    ~EndsWithLoop()
-    {
-        owner.end(Error(ErrorCode::internal, "serving the connection broke"), lost("serving it broke"));
-    }
-    EndsWithLoop(const EndsWithLoop&) = delete;
-    EndsWithLoop& operator=(const EndsWithLoop&) = delete;
-
-    Channel& owner;
-};
-
 Channel::Channel(Socket socket, ChannelOptions options, MessageHandler& handler,
                  TaskGroup::OnBroken on_broken)
     : socket_(std::move(socket)),
@@ -114,6 +70,11 @@ Channel::Channel(Socket socket, ChannelOptions options, MessageHandler& handler,
 }
 
 Channel::~Channel() = default;
+
+Error Channel::lost(const std::string& how)
+{
+    return Error(ErrorCode::connection_lost, "the connection to the peer ended: " + how);
+}
 
 asio::awaitable<Error> Channel::run()
 {
@@ -216,92 +177,14 @@ asio::awaitable<Result<wire::Message>> Channel::request(wire::Message message, D
 
 void Channel::abandon(const RequestId& id, bool can_be_cancelled)
 {
-    if (can_be_cancelled)
-        (void)send(wire::ToolCancel{id}); // a peer that can't be told has lost the call anyway
+    if (!can_be_cancelled || !peer_.has(wire::Capability::tool_cancel)) return;
+    (void)send(wire::ToolCancel{id}); // a peer that can't be told has lost the call anyway
 }
 
-asio::awaitable<void> Channel::read_loop(Self self)
+void Channel::learn(const wire::Capabilities& peer)
 {
-    const EndsWithLoop guard(*self);
-    while (!ended_) {
-        const auto space = decoder_.prepare();
-        const auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(space.data(), space.size()),
-                                                                     asio::as_tuple(asio::use_awaitable));
-        if (error) {
-            close(lost(decoder_.mid_frame() ? "in the middle of a frame" : error.message()));
-            co_return;
-        }
-        decoder_.commit(bytes);
-        counters_.bytes_received += bytes;
-        if (auto taken = take_frames(); !taken) refuse(taken.error());
-    }
-}
-
-Result<void> Channel::take_frames()
-{
-    while (!ended_) {
-        auto body = decoder_.next();
-        if (!body) return fail(body.error());
-        if (!*body) break;
-        mid_frame_since_.reset(); // a whole frame is progress, also when the next one has begun
-        auto message = wire::parse(**body);
-        if (!message) return fail(message.error());
-        auto* part = std::get_if<wire::Part>(&*message);
-        auto taken = part != nullptr ? take_part(std::move(*part)) : take(std::move(*message));
-        if (!taken) return taken;
-    }
-    if (decoder_.mid_frame() && !mid_frame_since_) mid_frame_since_ = Clock::now();
-    return {};
-}
-
-Result<void> Channel::take_part(wire::Part part)
-{
-    const RequestId stream = part.id;
-    auto whole = assembler_.add(std::move(part));
-    if (!whole) return fail(whole.error());
-    last_part_.reset();
-    if (assembler_.held_bytes() != 0) last_part_ = Clock::now();
-    if (!*whole) return {};
-    auto message = wire::parse(**whole);
-    Secret::wipe(**whole);
-    if (!message) return fail(message.error());
-    if (is<wire::Part>(*message) || wire::is_control(*message))
-        return fail(ErrorCode::invalid_message,
-                    "a message of type " + std::string(wire::type_name(*message)) + " may not come in parts");
-    if (*wire::id_of(*message) != stream)
-        return fail(ErrorCode::invalid_message,
-                    "parts of '" + stream.text() + "' joined to a message of another id");
-    return take(std::move(*message));
-}
-
-Result<void> Channel::take(wire::Message message)
-{
-    ++counters_.messages_received;
-    if (const auto* ping = std::get_if<wire::Ping>(&message)) {
-        // A peer that pings without reading fills our queue: then it is dropped like any reader that stalls.
-        return send(wire::Pong{ping->id});
-    }
-    if (const auto* error = std::get_if<wire::ErrorMessage>(&message); error != nullptr && !error->id) {
-        close(lost(said_by_peer(error->error)));
-        return {};
-    }
-    if (!is_answer(message)) {
-        handler_.on_message(std::move(message));
-        return {};
-    }
-    if (deliver(message)) return {};
-    if (is<wire::Pong>(message) && is_pong_due()) return {};
-    if (++counters_.unsolicited <= limits::unsolicited_messages_max) return {};
-    return fail(ErrorCode::invalid_message, "too many answers to nothing that was asked");
-}
-
-// One pong a ping of the watch; a flood of them counts as unsolicited.
-bool Channel::is_pong_due()
-{
-    if (pongs_received_ == pings_sent_) return false;
-    ++pongs_received_;
-    pings_unanswered_ = 0;
-    return true;
+    peer_ = peer;
+    outbox_.set_peer_joins_parts(peer.has(wire::Capability::parts));
 }
 
 bool Channel::deliver(wire::Message& message)
@@ -316,91 +199,6 @@ bool Channel::deliver(wire::Message& message)
         waiter.answer = std::move(message);
     waiter.answered.notify();
     return true;
-}
-
-// P4: what was wrong is said in one last frame. Not waited for: the peer may not read.
-void Channel::refuse(const Error& error)
-{
-    if (ended_) return;
-    std::string frame;
-    wire::FrameWriter writer(frame);
-    wire::append_message(writer.body(), wire::ErrorMessage{std::nullopt, error});
-    writer.close();
-    boost::system::error_code ignored;
-    // Only between frames: inside a half-written one it would be read as part of that.
-    if (!writing_since_) socket_.send(asio::buffer(frame), 0, ignored);
-    end(error, lost(error.message()));
-}
-
-// Up to a batch of frames, without moving any: text that was moved would be left behind unwiped (E6).
-void Channel::fill(std::string& batch)
-{
-    constexpr std::size_t batch_of_small_frames = 16 * 1024;
-    if (outbox_.empty()) return;
-    batch.reserve(std::max(batch_of_small_frames, outbox_.next_frame_bytes_at_most()));
-    while (batch.size() < limits::write_batch_bytes_max &&
-           batch.size() + outbox_.next_frame_bytes_at_most() <= batch.capacity() &&
-           outbox_.next_frame(batch)) {}
-}
-
-asio::awaitable<void> Channel::write_loop(Self self)
-{
-    const EndsWithLoop guard(*self);
-    std::string batch;
-    while (!ended_) {
-        fill(batch);
-        if (batch.empty()) {
-            written_.notify();
-            co_await wake_writer_.wait();
-            continue;
-        }
-        for (std::size_t sent = 0; sent < batch.size() && !ended_;) {
-            writing_since_ = Clock::now();
-            const auto rest = asio::buffer(batch) + sent;
-            const auto [error, bytes] =
-                co_await socket_.async_write_some(rest, asio::as_tuple(asio::use_awaitable));
-            sent += bytes;
-            counters_.bytes_sent += bytes;
-            if (error) close(lost(error.message()));
-        }
-        writing_since_.reset();
-        explicit_bzero(batch.data(), batch.size());
-        batch.clear();
-        if (batch.capacity() > limits::write_batch_bytes_max / 4 && outbox_.empty()) batch = std::string();
-    }
-}
-
-asio::awaitable<void> Channel::watch_loop(Self self)
-{
-    const EndsWithLoop guard(*self);
-    while (!ended_) {
-        co_await end_.wait_until(Clock::now() + options_.watch_interval);
-        if (auto fine = watch(); !fine) refuse(fine.error());
-    }
-}
-
-Result<void> Channel::watch()
-{
-    const auto now = Clock::now();
-    if (mid_frame_since_ && now - *mid_frame_since_ > options_.frame_deadline)
-        return fail(ErrorCode::deadline_exceeded, "a frame was begun and not finished in time");
-    if (last_part_ && now - *last_part_ > options_.frame_deadline)
-        return fail(ErrorCode::deadline_exceeded, "a message was begun in parts and not continued in time");
-    if (writing_since_ && now - *writing_since_ > options_.write_deadline)
-        return fail(ErrorCode::connection_lost, "the peer does not read what is sent to it");
-    if (options_.ping_interval == Duration::zero() || now - last_ping_ < options_.ping_interval) return {};
-    return watch_pings(now);
-}
-
-Result<void> Channel::watch_pings(Clock::time_point now)
-{
-    if (pings_unanswered_ >= limits::pings_unanswered_max)
-        return fail(ErrorCode::connection_lost,
-                    "the peer left " + std::to_string(pings_unanswered_) + " pings in a row unanswered");
-    last_ping_ = now;
-    ++pings_unanswered_;
-    auto id = RequestId::parse("ping-" + std::to_string(++pings_sent_));
-    return send(wire::Ping{std::move(*id)});
 }
 
 } // namespace mao::channel

@@ -86,6 +86,7 @@ private:
     struct EndsWithLoop;
 
     using Self = std::shared_ptr<Channel>; // each loop keeps the channel alive, whoever else lets go of it
+    static Error lost(const std::string& how);
     boost::asio::awaitable<void> read_loop(Self self);
     boost::asio::awaitable<void> write_loop(Self self);
     boost::asio::awaitable<void> watch_loop(Self self);
@@ -93,6 +94,7 @@ private:
     Result<void> take(wire::Message message);
     Result<void> take_part(wire::Part part);
     bool deliver(wire::Message& message);
+    void learn(const wire::Capabilities& peer);
     bool is_pong_due();
     void fill(std::string& batch);
     Result<void> watch();
@@ -113,6 +115,8 @@ private:
     Event wake_writer_;
     Event written_;
     Event end_;
+    // Those of this build until the peer names its own: an agent does first of all, a host has them all.
+    wire::Capabilities peer_ = wire::our_capabilities;
     std::optional<Error> ended_;
     Error told_;
     ChannelCounters counters_;

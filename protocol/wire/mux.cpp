@@ -51,7 +51,8 @@ Result<void> Outbox::push(const Message& message)
 Result<void> Outbox::check_room(const Message& message, std::size_t bytes) const
 {
     const bool control = is_control(message);
-    const std::size_t longest = control ? limits::frame_bytes_max : limits::message_bytes_max;
+    const bool whole = control || !peer_joins_parts_;
+    const std::size_t longest = whole ? limits::frame_bytes_max : limits::message_bytes_max;
     if (bytes > longest)
         return fail(ErrorCode::too_large, "a message of " + std::to_string(bytes) +
                                               " bytes is over the limit of " + std::to_string(longest));

@@ -28,6 +28,9 @@ public:
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;
 
+    // Whether the peer joins parts. Where it does not, a message longer than a frame is too_large.
+    void set_peer_joins_parts(bool joins) noexcept { peer_joins_parts_ = joins; }
+
     // Queues a message: on the control stream, or on the stream of its id. A tool_cancel whose call still waits here
     // follows the call.
     // Errors: overloaded (limits::outgoing_bytes_max, outgoing_streams_max; outgoing_control_bytes_max), too_large
@@ -63,6 +66,7 @@ private:
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
     std::unordered_map<std::string, Streams::iterator> by_id_;
+    bool peer_joins_parts_ = true;
     std::size_t stream_bytes_ = 0;
     std::size_t control_bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,11 +15,13 @@ namespace mao::agent {
 namespace asio = boost::asio;
 namespace {
 
-// Not the agent's own: it wears a call's for the moment of a spawn.
-std::set<rlim_t> limits_in_use()
+// Nothing where it could not be found out. Not the agent's own: it wears a call's for the moment of a spawn.
+std::optional<std::set<rlim_t>> limits_in_use()
 {
+    const auto processes = read_processes();
+    if (!processes) return std::nullopt;
     std::set<rlim_t> limits;
-    for (const ProcessInfo& process : read_processes())
+    for (const ProcessInfo& process : *processes)
         if (process.is_alive() && process.id.pid != ::getpid() && process.pending_signals_max)
             limits.insert(*process.pending_signals_max);
     return limits;
@@ -41,7 +44,7 @@ asio::awaitable<void> Leftovers::look_after()
         auto tags = std::exchange(waiting_, {});
         const auto in_use = co_await channel::offload(pool_, &limits_in_use);
         for (CallTags::Tag& tag : tags)
-            if (in_use.contains(*tag.pending_signals_max()))
+            if (!in_use || in_use->contains(*tag.pending_signals_max()))
                 tasks_.spawn("end leftover processes", end(std::move(tag)));
     }
     looking_ = false;

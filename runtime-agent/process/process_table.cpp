@@ -8,6 +8,7 @@
 #include <charconv>
 #include <memory>
 #include <string>
+#include <unordered_set>
 
 #include "protocol/base/unique_fd.hpp"
 
@@ -56,6 +57,19 @@ std::optional<rlim_t> pending_signals_max_of(pid_t pid)
     return parse_pending_signals_max(read_small_file("/proc/" + std::to_string(pid) + "/limits", buffer));
 }
 
+// A parent may end while the table is read: then the table holds a child of nobody, which meanwhile has a new parent.
+void find_new_parents(std::vector<ProcessInfo>& processes)
+{
+    std::unordered_set<pid_t> pids;
+    for (const ProcessInfo& process : processes)
+        pids.insert(process.id.pid);
+    for (ProcessInfo& process : processes) {
+        if (pids.contains(process.parent) || process.parent == 0) continue;
+        const auto now = read_process(process.id.pid);
+        if (now && now->id == process.id) process = *now;
+    }
+}
+
 } // namespace
 
 std::optional<ProcessInfo> parse_stat(std::string_view text)
@@ -99,17 +113,18 @@ std::optional<ProcessInfo> read_process(pid_t pid)
     return process;
 }
 
-std::vector<ProcessInfo> read_processes()
+std::optional<std::vector<ProcessInfo>> read_processes()
 {
-    std::vector<ProcessInfo> processes;
     const auto close = [](DIR* directory) { ::closedir(directory); };
     const std::unique_ptr<DIR, decltype(close)> directory(::opendir("/proc"), close);
-    if (!directory) return processes;
+    if (!directory) return std::nullopt;
+    std::vector<ProcessInfo> processes;
     while (const dirent* entry = ::readdir(directory.get())) {
         const auto pid = number_in<pid_t>(entry->d_name);
         if (!pid) continue;
         if (auto process = read_process(*pid)) processes.push_back(*process);
     }
+    find_new_parents(processes);
     return processes;
 }
 

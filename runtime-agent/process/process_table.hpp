@@ -32,7 +32,8 @@ struct ProcessInfo {
 
 // One process; nothing if there is none of that pid.
 std::optional<ProcessInfo> read_process(pid_t pid);
-std::vector<ProcessInfo> read_processes();
+// Nothing where /proc could not be read (no descriptor was free): that says nothing about who is there.
+std::optional<std::vector<ProcessInfo>> read_processes();
 
 // /proc/PID/stat, and the line of /proc/PID/limits that names pending signals.
 std::optional<ProcessInfo> parse_stat(std::string_view text);

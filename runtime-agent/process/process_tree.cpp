@@ -25,6 +25,8 @@ constexpr int freeze_looks_max = 50;
 // From KILL to the last process gone. Only the kernel is slow here.
 constexpr auto kill_deadline = 2s;
 constexpr auto first_look_after = 3ms;
+// What is not seen may be there.
+constexpr std::size_t not_looked = 1;
 constexpr auto looks_apart_max = 50ms;
 
 void send_signal(const ProcessId& process, int signal)
@@ -36,47 +38,6 @@ void send_signal(const ProcessId& process, int signal)
     if (!now || now->id != process) return;
     (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
 }
-
-// Whether some process of the chain upwards belongs; the answer is remembered for all of the chain.
-class Descent {
-public:
-    Descent(const std::vector<ProcessInfo>& all, std::optional<rlim_t> tag, const std::set<ProcessId>& known,
-            pid_t self)
-    {
-        by_pid_.reserve(all.size());
-        for (const ProcessInfo& process : all) {
-            const bool tagged = tag && process.pending_signals_max == tag;
-            const bool ours = process.id.pid != self && process.id.pid != 1;
-            by_pid_[process.id.pid] = {process.parent, ours && (tagged || known.contains(process.id)), !ours};
-        }
-    }
-
-    bool belongs(pid_t pid)
-    {
-        std::vector<pid_t> chain;
-        bool member = false;
-        // The length bound ends on a loop, which a look at changing processes may show.
-        for (auto entry = by_pid_.find(pid); entry != by_pid_.end() && chain.size() <= by_pid_.size();
-             entry = by_pid_.find(entry->second.parent)) {
-            member = entry->second.member;
-            if (member || entry->second.stops) break;
-            chain.push_back(entry->first);
-        }
-        for (const pid_t link : chain) {
-            by_pid_[link].member = member;
-            by_pid_[link].stops = !member;
-        }
-        return member;
-    }
-
-private:
-    struct Entry {
-        pid_t parent = -1;
-        bool member = false;
-        bool stops = false; // known not to belong, nor anything above it
-    };
-    std::unordered_map<pid_t, Entry> by_pid_;
-};
 
 using Step = std::size_t (ProcessTree::*)();
 
@@ -100,52 +61,69 @@ asio::awaitable<bool> none_left_before(asio::thread_pool& pool, ProcessTree& tre
 
 } // namespace
 
-std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, std::optional<rlim_t> tag,
-                                     const std::set<ProcessId>& known, pid_t self)
+std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, const Membership& membership,
+                                     pid_t self)
 {
-    Descent descent(all, tag, known, self);
-    std::vector<ProcessId> members;
+    std::unordered_multimap<pid_t, const ProcessInfo*> children;
     for (const ProcessInfo& process : all)
-        if (process.is_alive() && descent.belongs(process.id.pid)) members.push_back(process.id);
+        children.emplace(process.parent, &process);
+    struct Branch {
+        pid_t pid;
+        bool belongs;
+    };
+    std::vector<Branch> branches = {{self, membership.everything}};
+    std::vector<ProcessId> members;
+    while (!branches.empty()) {
+        const Branch branch = branches.back();
+        branches.pop_back();
+        const auto [first, last] = children.equal_range(branch.pid);
+        for (auto entry = first; entry != last; ++entry) {
+            const ProcessInfo& process = *entry->second;
+            if (process.id.pid == self) continue;
+            const bool tagged = membership.tag && process.pending_signals_max == membership.tag;
+            const bool belongs = branch.belongs || tagged || membership.known.contains(process.id);
+            if (belongs && process.is_alive()) members.push_back(process.id);
+            branches.push_back({process.id.pid, belongs});
+        }
+    }
     return members;
 }
 
 ProcessTree ProcessTree::of_everything()
 {
     ProcessTree tree(std::nullopt, {});
-    tree.everything_ = true;
+    tree.membership_.everything = true;
     return tree;
 }
 
-std::vector<ProcessId> ProcessTree::find()
+std::optional<std::vector<ProcessId>> ProcessTree::find()
 {
     const auto all = read_processes();
-    const pid_t self = ::getpid();
-    if (everything_)
-        for (const ProcessInfo& process : all)
-            if (process.parent == self) known_.insert(process.id);
-    auto members = members_among(all, tag_, known_, self);
-    known_.insert(members.begin(), members.end());
+    if (!all) return std::nullopt;
+    auto members = members_among(*all, membership_, ::getpid());
+    membership_.known.insert(members.begin(), members.end());
     return members;
 }
 
 std::size_t ProcessTree::terminate()
 {
     const auto members = find();
-    for (const ProcessId& member : members) {
+    if (!members) return not_looked;
+    for (const ProcessId& member : *members) {
         if (!asked_.insert(member).second) continue;
         send_signal(member, SIGTERM);
         send_signal(member, SIGCONT); // one that was stopped gets to see it
     }
-    return members.size();
+    return members->size();
 }
 
 std::size_t ProcessTree::kill()
 {
     const auto members = find();
-    for (const ProcessId& member : members)
+    if (!members) return not_looked;
+    for (const ProcessId& member : *members)
         send_signal(member, SIGKILL);
-    return members.size();
+    return members->size();
 }
 
 std::size_t ProcessTree::freeze_and_kill()
@@ -153,7 +131,9 @@ std::size_t ProcessTree::freeze_and_kill()
     std::set<ProcessId> frozen;
     for (int look = 0; look < freeze_looks_max; ++look) {
         bool grew = false;
-        for (const ProcessId& member : find()) {
+        const auto members = find();
+        if (!members) return not_looked;
+        for (const ProcessId& member : *members) {
             if (!frozen.insert(member).second) continue;
             grew = true;
             send_signal(member, SIGSTOP);

@@ -1,8 +1,9 @@
 #pragma once
 // Every process of a call, and their end (T3, case 10). A process belongs to the call if it carries the call's tag, or
-// descends from one that does; so neither a double fork, a session of its own nor an empty environment hides it.
+// descends from one that does; so neither a double fork, a session of its own nor an empty environment hides it. And it
+// descends from the agent, which inherits every orphan: other agents' calls have the same tags on a shared machine.
 // A signal goes to a process that was verified after its pidfd was opened: never to a pid that meanwhile became
-// somebody else. The agent itself and PID 1 are never members.
+// somebody else.
 // Methods block for one look at /proc: pool thread, one at a time. `end_processes` is for the loop.
 
 #include <sys/resource.h>
@@ -18,19 +19,25 @@
 
 namespace mao::agent {
 
-// Who of `all` belongs: the tagged, the `known`, and their descendants, dead ones left out. Pure.
-std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, std::optional<rlim_t> tag,
-                                     const std::set<ProcessId>& known, pid_t self);
+struct Membership {
+    std::optional<rlim_t> tag;
+    std::set<ProcessId> known; // belong, tagged or not
+    bool everything = false; // all that descends from the agent
+};
+
+// Who of `all` belongs, dead ones left out. `self` is the agent. Pure.
+std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, const Membership& membership,
+                                     pid_t self);
 
 class ProcessTree {
 public:
     // `roots`: processes known to belong, tagged or not.
-    ProcessTree(std::optional<rlim_t> tag, std::set<ProcessId> roots) : tag_(tag), known_(std::move(roots)) {}
+    ProcessTree(std::optional<rlim_t> tag, std::set<ProcessId> roots) : membership_{tag, std::move(roots)} {}
 
     // All that the calling process started, and all that came to it as orphans, of whatever call.
     static ProcessTree of_everything();
 
-    // Each answers how many members it found.
+    // Each answers how many members it found; one, where it could not look.
     // Asks every member to end, once: TERM.
     std::size_t terminate();
     // Stops all, until a look finds nobody new, then kills: what can't run can't fork, however fast it multiplied.
@@ -38,12 +45,10 @@ public:
     std::size_t kill();
 
 private:
-    std::vector<ProcessId> find();
+    std::optional<std::vector<ProcessId>> find();
 
-    std::optional<rlim_t> tag_;
-    std::set<ProcessId> known_; // remembered after a parent that proved it is gone
+    Membership membership_; // whoever once belonged stays known, though the parent that proved it is gone
     std::set<ProcessId> asked_;
-    bool everything_ = false;
 };
 
 // TERM to all; what is left after `grace` is stopped and killed, until none is left. False: some could not be ended

@@ -12,8 +12,11 @@
 namespace mao::agent {
 namespace {
 
-// Per call: two pipes, two spool files, a pidfd, and what is open for a moment while it starts.
-constexpr rlim_t open_files_wanted = limits::concurrent_calls_max * 16;
+// A running call: two pipes, two spool files, a pidfd.
+constexpr rlim_t open_files_per_call = 5;
+// The agent's own, and what a pool thread opens for a moment: to start a process, to read, to end one.
+constexpr rlim_t open_files_besides = 64;
+constexpr rlim_t open_files_wanted = limits::concurrent_calls_max * open_files_per_call + open_files_besides;
 
 std::optional<rlim_t> raise_open_files() noexcept
 {
@@ -22,6 +25,14 @@ std::optional<rlim_t> raise_open_files() noexcept
     const rlimit raised{std::min(open_files_wanted, limit.rlim_max), limit.rlim_max};
     if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) return std::nullopt;
     return limit.rlim_cur;
+}
+
+std::size_t calls_possible() noexcept
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return limits::concurrent_calls_max;
+    const rlim_t left = limit.rlim_cur > open_files_besides ? limit.rlim_cur - open_files_besides : 0;
+    return std::clamp<rlim_t>(left / open_files_per_call, 1, limits::concurrent_calls_max);
 }
 
 // Soft only: a user may still ask for a core of their own program.
@@ -44,7 +55,10 @@ SelfLimits prepare_self() noexcept
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     for (const int ignored : {SIGPIPE, SIGUSR1, SIGUSR2})
         ::signal(ignored, SIG_IGN);
-    return {raise_open_files()};
+    SelfLimits limits;
+    limits.children_open_files_max = raise_open_files();
+    limits.calls_max = calls_possible();
+    return limits;
 }
 
 } // namespace mao::agent

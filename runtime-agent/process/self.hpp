@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include <cstddef>
 #include <optional>
 
 namespace mao::agent {
@@ -12,6 +13,8 @@ namespace mao::agent {
 struct SelfLimits {
     // The soft limit of open files that children are to have, where the agent's own was raised.
     std::optional<rlim_t> children_open_files_max;
+    // How many calls at once the limit of open files allows, with some left to look at /proc and to kill.
+    std::size_t calls_max = 0;
 };
 
 SelfLimits prepare_self() noexcept;

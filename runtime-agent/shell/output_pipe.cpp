@@ -35,19 +35,19 @@ void OutputPipe::read_on()
     auto readable = [self = shared_from_this()](const boost::system::error_code& error) {
         self->reading_ = false;
         if (error || !self->pipe_.is_open()) return;
-        if (self->read_some(read_bytes_max) == 0) return self->close();
+        if (!self->read_some(read_bytes_max)) return self->close();
         if (self->has_backlog()) return self->changed_.notify();
         self->read_on();
     };
     pipe_.async_wait(asio::posix::stream_descriptor::wait_read, std::move(readable));
 }
 
-// 0 at the end. One that woke for nothing says 1.
-std::size_t OutputPipe::read_some(std::size_t bytes_max)
+std::optional<std::size_t> OutputPipe::read_some(std::size_t bytes_max)
 {
     std::array<char, read_bytes_max> buffer; // not initialised: most reads are short
     const ssize_t got = ::read(pipe_.native_handle(), buffer.data(), std::min(bytes_max, buffer.size()));
-    if (got < 0) return errno == EAGAIN || errno == EINTR ? 1 : 0;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0; // woken for nothing
+    if (got <= 0) return std::nullopt;
     take({buffer.data(), static_cast<std::size_t>(got)});
     return static_cast<std::size_t>(got);
 }
@@ -65,11 +65,12 @@ void OutputPipe::take(std::string_view bytes)
 void OutputPipe::take_rest()
 {
     int left = 0;
-    while (pipe_.is_open() && ::ioctl(pipe_.native_handle(), FIONREAD, &left) == 0 && left > 0) {
-        const std::size_t wanted = static_cast<std::size_t>(left);
-        const std::size_t got = read_some(wanted);
-        // What a background process adds meanwhile is not this command's.
-        if (got == 0 || got >= wanted || wanted <= read_bytes_max) break;
+    if (pipe_.is_open() && ::ioctl(pipe_.native_handle(), FIONREAD, &left) != 0) left = 0;
+    // Counted once: what a background process adds meanwhile is not this command's.
+    for (std::size_t rest = static_cast<std::size_t>(left); rest > 0;) {
+        const auto got = read_some(rest);
+        if (!got || *got == 0) break;
+        rest -= *got;
     }
     close();
 }

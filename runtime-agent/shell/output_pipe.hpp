@@ -44,7 +44,8 @@ public:
 
 private:
     void read_on();
-    std::size_t read_some(std::size_t bytes_max);
+    // How many bytes came; none at the end of the pipe.
+    std::optional<std::size_t> read_some(std::size_t bytes_max);
     void take(std::string_view bytes);
     Result<void> write_backlog(const std::string& runtime_dir);
 

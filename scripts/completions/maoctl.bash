@@ -2,9 +2,9 @@
 # Ids of users are asked of the daemon; without one there are none.
 
 _maoctl_users() {
-    local socket=()
-    [ -n "$1" ] && socket=(--socket "$1")
-    maoctl "${socket[@]}" ps --quiet 2>/dev/null
+    local at=()
+    [ -n "$1" ] && at=(--socket "$1")
+    maoctl "${at[@]}" ps --quiet 2>/dev/null
 }
 
 _maoctl() {

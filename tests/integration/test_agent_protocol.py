@@ -290,6 +290,17 @@ class TestLife:
 
         eventually(gone, "the command is gone")
 
+    def test_two_agents_on_one_host_do_not_end_each_others_commands(self, host):
+        """Each marks its first call's processes in the same way."""
+        host.start_agent()
+        one = host.accept()
+        host.start_agent()
+        two = host.accept()
+        one.send(host.tool_call("shell", {"command": "touch begun; sleep 1.5; echo whole"}))
+        eventually((host.directory / "ws" / "begun").exists, "the first one's command runs")
+        host.shell(two, "sleep 305 & echo left one behind")
+        assert json.loads(one.read_until("tool_result")["result"])["stdout"] == "whole\n"
+
     @pytest.mark.parametrize("arguments", [[], ["serve"], ["serve", "--socket"], ["fly"], ["serve", "--sokcet", "x"]])
     def test_wrong_arguments_are_a_usage_error(self, arguments):
         done = subprocess.run([str(AGENT), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -45,7 +45,7 @@ def test_a_call_whose_container_is_stopped_in_order_returns_what_it_has(mao, use
     answer = call.result(15)
     assert answer.status == 200
     result = json.loads(answer.json["result"])
-    assert result["cancelled"] is True and result["exit_code"] == 130 and result["stdout"] == ""
+    assert result["exit_code"] == 143 and result["signal"] == "SIGTERM" and result["stdout"] == ""
     assert mao.api.output(user, "echo next") == "next\n"
 
 

@@ -113,7 +113,7 @@ private:
 // A host and an agent on one loop.
 class World {
 public:
-    World()
+    explicit World(std::size_t calls_max = limits::concurrent_calls_max) : calls_max_(calls_max)
     {
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         asio::co_spawn(loop, agent.run(), [this](std::exception_ptr) { agent_ended = true; });
@@ -142,18 +142,22 @@ public:
         }
     }
 
+    using Answer = std::optional<Result<wire::Message>>;
+
     // What the agent answers to one request.
     Result<wire::Message> ask(wire::Message message)
     {
-        std::optional<Result<wire::Message>> answer;
-        begin(std::move(message), answer);
+        Answer& answer = begin(std::move(message));
         run_until([&] { return answer.has_value(); });
         return std::move(*answer);
     }
-    void begin(wire::Message message, std::optional<Result<wire::Message>>& answer)
+    // Where the answer will be.
+    Answer& begin(wire::Message message)
     {
+        Answer& answer = answers_.emplace_back();
         auto done = [](std::exception_ptr) {};
         asio::co_spawn(loop, host.request(std::move(message), answer), done);
+        return answer;
     }
     wire::ToolResult ask_tool(const std::string& call_id, const std::string& tool,
                               const json::object& arguments)
@@ -163,17 +167,20 @@ public:
         return std::get<wire::ToolResult>(std::move(*answer));
     }
 
+    std::size_t calls_max_;
+    std::deque<Answer> answers_; // they may come until the loop is gone
     asio::io_context loop{1};
     std::string socket = "/tmp/mao-agent-test-" + std::to_string(::getpid()) + ".sock";
     Host host{loop, socket};
-    Agent agent{loop, AgentOptions{socket, false, std::nullopt, 100ms}};
+    Agent agent{loop, AgentOptions{socket, false, std::nullopt, calls_max_, 100ms}};
     bool agent_ended = false;
 };
 
 // No process of this one is left but dead ones, which nobody reaps any more.
 bool nothing_runs()
 {
-    for (const ProcessInfo& process : read_processes())
+    const auto all = read_processes();
+    for (const ProcessInfo& process : *all)
         if (process.parent == ::getpid() && process.is_alive()) return false;
     return true;
 }
@@ -215,8 +222,7 @@ TEST_CASE("tools are called, and failures have their code")
 TEST_CASE("calls run side by side and pings are answered meanwhile")
 {
     World world;
-    std::optional<Result<wire::Message>> slow;
-    world.begin(world.host.call("slow", "shell", {{"command", "sleep 0.3; echo slow"}}), slow);
+    const auto& slow = world.begin(world.host.call("slow", "shell", {{"command", "sleep 0.1; echo slow"}}));
     world.run_until([&] { return world.agent.calls_running() == 1; });
     CHECK(std::holds_alternative<wire::Pong>(*world.ask(wire::Ping{id("p1")})));
     CHECK(stdout_of(world.ask_tool("quick", "shell", {{"command", "echo quick"}})) == "quick\n");
@@ -228,8 +234,7 @@ TEST_CASE("calls run side by side and pings are answered meanwhile")
 TEST_CASE("the same id twice at once is refused, and the first call goes on")
 {
     World world;
-    std::optional<Result<wire::Message>> first;
-    world.begin(world.host.call("same", "shell", {{"command", "sleep 0.2; echo first"}}), first);
+    const auto& first = world.begin(world.host.call("same", "shell", {{"command", "sleep 0.1; echo first"}}));
     world.run_until([&] { return world.agent.calls_running() == 1; });
     REQUIRE(world.host.channel_->send(world.host.call("same", "shell", {{"command", "touch twice"}}))
                 .has_value());
@@ -243,19 +248,25 @@ TEST_CASE("more calls than are possible are refused")
 {
     World world;
     for (std::size_t i = 0; i < limits::concurrent_calls_max; ++i)
-        REQUIRE(world.host.channel_
-                    ->send(world.host.call("c" + std::to_string(i), "shell", {{"command", "exec sleep 300"}}))
-                    .has_value());
+        world.begin(world.host.call("c" + std::to_string(i), "shell", {{"command", "exec sleep 300"}}));
     const auto refused = world.ask_tool("one-more", "read_file", {{"path", "x"}});
     CHECK(refused.result.error().code() == ErrorCode::overloaded);
     CHECK(std::holds_alternative<wire::Pong>(*world.ask(wire::Ping{id("p1")})));
 }
 
+TEST_CASE("where few files may be open, calls beyond that are refused for that reason")
+{
+    World world(1);
+    REQUIRE(world.host.channel_->send(world.host.call("c1", "shell", {{"command", "exec sleep 300"}}))
+                .has_value());
+    const auto refused = world.ask_tool("c2", "shell", {{"command", "true"}});
+    CHECK(refused.result.error().code() == ErrorCode::too_many_open);
+}
+
 TEST_CASE("a cancelled call is ended and answered")
 {
     World world;
-    std::optional<Result<wire::Message>> answer;
-    world.begin(world.host.call("c1", "shell", {{"command", "echo part; sleep 300"}}), answer);
+    const auto& answer = world.begin(world.host.call("c1", "shell", {{"command", "echo part; sleep 300"}}));
     world.run_until([&] { return world.agent.calls_running() == 1; });
     REQUIRE(world.host.channel_->send(wire::ToolCancel{id("c1")}).has_value());
     REQUIRE(world.host.channel_->send(wire::ToolCancel{id("never-was")}).has_value());
@@ -278,7 +289,7 @@ TEST_CASE("the agent comes back quickly after its host was gone, and calls go on
     World world;
     const std::string boot_id = world.host.last_status->boot_id;
     REQUIRE(world.host.channel_
-                ->send(world.host.call("c1", "shell", {{"command", "sleep 0.3; echo done > done"}}))
+                ->send(world.host.call("c1", "shell", {{"command", "sleep 0.15; echo done > done"}}))
                 .has_value());
     world.run_until([&] { return world.agent.calls_running() == 1; });
     world.host.stop_listening();
@@ -301,20 +312,18 @@ TEST_CASE("a host that closes at once is not hammered")
 {
     World world;
     const auto start = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - start < 400ms) {
+    while (std::chrono::steady_clock::now() - start < 150ms) {
         world.host.drop_connection();
         world.loop.run_for(1ms);
     }
-    CHECK(world.host.accepted < 10);
+    CHECK(world.host.accepted < 7);
 }
 
 TEST_CASE("shutdown is acknowledged with what is unfinished, and ends every process")
 {
     World world;
-    std::optional<Result<wire::Message>> answer;
-    world.begin(world.host.call("c1", "shell",
-                                {{"command", "(setsid sleep 300 & echo $! > pid); touch ready; sleep 300"}}),
-                answer);
+    const auto& answer = world.begin(world.host.call(
+        "c1", "shell", {{"command", "(setsid sleep 300 & echo $! > pid); touch ready; sleep 300"}}));
     world.run_until([&] { return std::filesystem::exists(world.host.tree.at("ws/ready")); });
     const pid_t pid = std::stoi(world.host.tree.read("ws/pid"));
     const auto start = std::chrono::steady_clock::now();

@@ -43,11 +43,18 @@ asio::awaitable<Result<void>> bad()
     co_return fail(ErrorCode::engine_unavailable, "nobody answers on '/x'");
 }
 
+asio::awaitable<std::vector<MachineCheck>> found_on_machine()
+{
+    std::vector<MachineCheck> checks = {{"image", "fail", "is not there", "build it"}};
+    co_return checks;
+}
+
 struct Admin {
-    Admin() { add_admin_routes(router, settings, checks); }
+    Admin() { add_admin_routes(router, settings, checks, machine); }
 
     Settings settings = *make_settings({.flags = {{"MAO_INSTANCE", "test"}}, .environment = {}, .file = {}});
     std::vector<ReadinessCheck> checks;
+    MachineChecks machine = [] { return found_on_machine(); };
     Router router;
 };
 
@@ -92,4 +99,14 @@ TEST_CASE("the configuration is every setting with its value and where it came f
     CHECK(settings.size() == admin.settings.effective.size());
     const auto one = json::parse(R"({"name":"MAO_INSTANCE","value":"test","source":"flag"})");
     CHECK(std::ranges::find(settings, one) != settings.end());
+}
+
+TEST_CASE("what is found on the machine is told with status and cure")
+{
+    const Admin admin;
+    const auto answer = ask(admin.router, "/v1/checks");
+    CHECK(answer.status == 200);
+    CHECK(answer.body ==
+          json::parse(
+              R"({"checks":[{"name":"image","status":"fail","found":"is not there","cure":"build it"}]})"));
 }

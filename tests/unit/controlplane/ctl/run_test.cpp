@@ -85,6 +85,10 @@ struct FakeDaemon {
                          : text(R"({"ready":false,"checks":[{"name":"engine","ok":false,"detail":"gone"}]})",
                                 503);
         });
+        router.add(Method::get, "/v1/checks", [](Request&) {
+            return text(
+                R"({"checks":[{"name":"disk","status":"warn","found":"nearly full","cure":"clean"}]})");
+        });
     }
 
     control::Router router;
@@ -93,8 +97,7 @@ struct FakeDaemon {
 
 using Words = std::vector<const char*>;
 
-ctl::Outcome maoctl(const std::string& socket_path, Words words, int standard_input = -1,
-                    ctl::LocalChecks local_checks = {})
+ctl::Outcome maoctl(const std::string& socket_path, Words words, int standard_input = -1)
 {
     const std::string variable = "MAO_API_SOCKET=" + socket_path;
     const Words environment = {variable.c_str(), nullptr};
@@ -102,8 +105,7 @@ ctl::Outcome maoctl(const std::string& socket_path, Words words, int standard_in
     const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     return ctl::run(static_cast<int>(words.size()), words.data(),
                     {.environment = environment.data(),
-                     .standard_input = standard_input < 0 ? null.get() : standard_input,
-                     .local_checks = std::move(local_checks)});
+                     .standard_input = standard_input < 0 ? null.get() : standard_input});
 }
 
 UniqueFd pipe_with(std::string_view text)
@@ -224,31 +226,29 @@ TEST_CASE("version tells both versions, and its own without a daemon")
     CHECK(contains(alone.err, "does not exist"));
 }
 
-TEST_CASE("doctor joins what is seen here with the daemon's own word")
+TEST_CASE("doctor tells whether the daemon is ready and what it finds on its machine")
 {
     FakeDaemon daemon;
     const control::RunningServer server(daemon.router);
-    const auto good = [] {
-        return std::vector<ctl::Finding>{{"disk", ctl::Finding::Status::warning, "nearly full", "clean"}};
-    };
-    const auto healthy = maoctl(server.path(), {"doctor"}, -1, good);
+    const auto healthy = maoctl(server.path(), {"doctor"}, -1);
     CHECK(healthy.code == 0);
-    CHECK(contains(healthy.out, "warning  disk: nearly full\n        clean\n"));
     CHECK(contains(healthy.out, "ok  daemon: answers on"));
     CHECK(contains(healthy.out, "ok  daemon: engine\n"));
+    CHECK(contains(healthy.out, "warning  disk: nearly full\n        clean\n"));
 
     daemon.ready = false;
     const auto ill = maoctl(server.path(), {"doctor", "--json"});
     CHECK(ill.code == ctl::exit_code::not_ready);
     const auto body = json::parse(ill.out);
     CHECK(body.at("ready") == false);
-    CHECK(body.at("findings").as_array().back() ==
+    CHECK(body.at("findings").as_array().at(1) ==
           json::parse(R"({"name":"daemon: engine","status":"failed","found":"gone","cure":""})"));
 
-    const auto alone = maoctl("/tmp/mao-no-such-socket", {"doctor"}, -1, good);
+    const auto alone = maoctl("/tmp/mao-no-such-socket", {"doctor"}, -1);
     CHECK(alone.code == ctl::exit_code::not_ready);
     CHECK(
         contains(alone.out, "failed  daemon: the daemon's socket '/tmp/mao-no-such-socket' does not exist"));
+    CHECK(contains(alone.out, "mao-controld --check"));
 }
 
 TEST_CASE("without a daemon every command says why and what to do, with exit code 3")

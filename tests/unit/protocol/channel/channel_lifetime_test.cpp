@@ -77,7 +77,8 @@ TEST_CASE("the loop may die while a channel serves, requests wait and bytes are 
     CHECK(peer.read_to_end());
 }
 
-TEST_CASE("cancelling what serves a channel fails its callers and closes the socket, though others hold the channel")
+TEST_CASE("cancelling what serves a channel fails its callers and closes the socket, though others hold the "
+          "channel")
 {
     Connection connection;
     TaskGroup callers(connection.loop.io.get_executor(), [](auto, auto) {});

@@ -38,7 +38,8 @@ struct Load {
             const auto number = static_cast<std::size_t>(std::stoi(id.substr(1)));
             (void)agent.channel->send(tool_result(id, known_data(number, answer_bytes)));
             for (int terminal = 0; terminal < 4; ++terminal)
-                (void)agent.channel->send(testing::pty_data("t" + std::to_string(terminal), std::string(5'000, 'p')));
+                (void)agent.channel->send(
+                    testing::pty_data("t" + std::to_string(terminal), std::string(5'000, 'p')));
         };
         host.start();
         agent.start();
@@ -48,7 +49,8 @@ struct Load {
 
     bool until_answered()
     {
-        return loop.until([&] { return std::ranges::all_of(outcomes, [](const auto& o) { return o->has_value(); }); });
+        return loop.until(
+            [&] { return std::ranges::all_of(outcomes, [](const auto& o) { return o->has_value(); }); });
     }
 
     static constexpr std::size_t calls = 64;
@@ -79,7 +81,8 @@ TEST_CASE("64 calls and four terminals over small sockets each get exactly their
     REQUIRE(load.loop.until([&] { return load.host.received.size() == 4 * Load::calls; }));
     std::map<std::string, std::size_t> terminals;
     for (const auto& message : load.host.received)
-        terminals[std::get<wire::PtyData>(message).id.text()] += std::get<wire::PtyData>(message).bytes.size();
+        terminals[std::get<wire::PtyData>(message).id.text()] +=
+            std::get<wire::PtyData>(message).bytes.size();
     for (int terminal = 0; terminal < 4; ++terminal)
         CHECK(terminals["t" + std::to_string(terminal)] == Load::calls * 5'000);
     CHECK(load.host.channel->counters().unsolicited == 0);
@@ -93,7 +96,8 @@ TEST_CASE("an end in the middle fails every call that waits and leaves nothing r
     };
     const Row rows[] = {
         {"the host closes", [](Load& load) { load.host.channel->close(Error(ErrorCode::superseded, "x")); }},
-        {"the agent closes", [](Load& load) { load.agent.channel->close(Error(ErrorCode::shutting_down, "x")); }},
+        {"the agent closes",
+         [](Load& load) { load.agent.channel->close(Error(ErrorCode::shutting_down, "x")); }},
         {"serving the host's side is cancelled", [](Load& load) { load.host.tasks.cancel(); }},
     };
     for (const Row& row : rows) {

@@ -47,8 +47,8 @@ TEST_CASE("what breaks the protocol is answered with one error frame, then the c
         {"too many values", frame("[" + std::string(200'000, '[')), ErrorCode::json_too_deep},
         {"a part out of turn", frame(R"({"v":1,"type":"part","id":"a","seq":1,"more":true,"data":"x"})"),
          ErrorCode::invalid_message},
-        {"parts joined to no JSON", frame(R"({"v":1,"type":"part","id":"a","seq":0,"more":false,"data":"x"})"),
-         ErrorCode::invalid_json},
+        {"parts joined to no JSON",
+         frame(R"({"v":1,"type":"part","id":"a","seq":0,"more":false,"data":"x"})"), ErrorCode::invalid_json},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
@@ -155,8 +155,9 @@ TEST_CASE("frames behind a broken one are not used")
 TEST_CASE("an error the peer reports ends the connection, and its words are cut to a length for a log")
 {
     Connection connection;
-    connection.peer.send(
-        wire::ErrorMessage{{}, Error(ErrorCode::frame_too_large, std::string(199, 'x') + "\xC3\xA9" + std::string(100'000, 'y'))});
+    connection.peer.send(wire::ErrorMessage{
+        {},
+        Error(ErrorCode::frame_too_large, std::string(199, 'x') + "\xC3\xA9" + std::string(100'000, 'y'))});
     REQUIRE(connection.until_ended());
     CHECK(connection.end.ended->code() == ErrorCode::connection_lost);
     CHECK(connection.end.ended->message() ==
@@ -233,8 +234,7 @@ TEST_CASE("a refusal does not wait for a peer whose buffer is full")
     auto fds = testing::socket_pair();
     const UniqueFd same_socket(::fcntl(fds.first.get(), F_DUPFD_CLOEXEC, 0));
     Connection connection({}, std::move(fds));
-    while (::send(same_socket.get(), "x", 1, MSG_DONTWAIT) == 1) {
-    }
+    while (::send(same_socket.get(), "x", 1, MSG_DONTWAIT) == 1) {}
     connection.peer.send_body("broken");
     REQUIRE(connection.loop.until([&] { return connection.end.ended.has_value(); }));
     CHECK(connection.end.ended->code() == ErrorCode::invalid_json);
@@ -246,8 +246,8 @@ TEST_CASE("a handler may close the channel from inside on_message")
     connection.end.then = [&](wire::Message&) {
         connection.end.channel->close(Error(ErrorCode::peer_refused, "not this one"));
     };
-    connection.peer.send_bytes(frame(testing::text_of(tool_call("c1"))) + frame(testing::text_of(tool_call("c2"))) +
-                               frame("broken"));
+    connection.peer.send_bytes(frame(testing::text_of(tool_call("c1"))) +
+                               frame(testing::text_of(tool_call("c2"))) + frame("broken"));
     REQUIRE(connection.until_ended());
     CHECK(connection.end.ended->code() == ErrorCode::peer_refused);
     CHECK(connection.end.received.size() == 1);

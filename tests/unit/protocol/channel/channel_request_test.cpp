@@ -69,7 +69,8 @@ TEST_CASE("64 requests at the same time, answered in another order, each get the
         const std::string id = wire::id_of(agent.received[shuffled])->text();
         REQUIRE(agent.channel->send(tool_result(id, std::string(i * 5000, 'x') + id)).has_value());
     }
-    REQUIRE(loop.until([&] { return std::ranges::all_of(outcomes, [](const auto& o) { return o->has_value(); }); }));
+    REQUIRE(loop.until(
+        [&] { return std::ranges::all_of(outcomes, [](const auto& o) { return o->has_value(); }); }));
     for (int i = 0; i < 64; ++i) {
         const std::string id = "c" + std::to_string(i);
         CHECK(result_of(*outcomes[static_cast<std::size_t>(i)]).ends_with("x" + id) == (id != "c0"));
@@ -86,7 +87,8 @@ TEST_CASE("a failure the peer answers is an answer, as is an error message with 
     connection.peer.send(wire::ToolResult{request_id("c1"), fail(ErrorCode::unknown_tool, "no tool")});
     connection.peer.send(wire::ErrorMessage{request_id("c2"), Error(ErrorCode::unsupported, "not here")});
     REQUIRE(connection.loop.until([&] { return failed->has_value() && refused->has_value(); }));
-    CHECK(std::get<wire::ToolResult>(failed->value().value()).result.error().code() == ErrorCode::unknown_tool);
+    CHECK(std::get<wire::ToolResult>(failed->value().value()).result.error().code() ==
+          ErrorCode::unknown_tool);
     CHECK(code_of(*refused) == ErrorCode::unsupported);
     CHECK(connection.end.channel->is_open());
 }
@@ -108,15 +110,17 @@ TEST_CASE("an answer of a type that does not belong to the request is not given 
 TEST_CASE("each kind of request gets its kind of answer")
 {
     Connection connection;
-    const auto read = connection.end.request(
-        wire::ReadBytes{request_id("r"), "/a", 5, testing::small_envelope()});
+    const auto read =
+        connection.end.request(wire::ReadBytes{request_id("r"), "/a", 5, testing::small_envelope()});
     const auto stop = connection.end.request(wire::Shutdown{request_id("s"), "idle"});
     const auto ping = connection.end.request(wire::Ping{request_id("p")});
     REQUIRE(connection.until_peer_has(3));
     connection.peer.send(wire::ReadBytesResult{request_id("r"), std::string("\0\xFF", 2)});
-    connection.peer.send(wire::ShutdownAck{request_id("s"), {.calls = 2, .shells = 0, .tasks = 0, .terminals = 0}});
+    connection.peer.send(
+        wire::ShutdownAck{request_id("s"), {.calls = 2, .shells = 0, .tasks = 0, .terminals = 0}});
     connection.peer.send(wire::Pong{request_id("p")});
-    REQUIRE(connection.loop.until([&] { return read->has_value() && stop->has_value() && ping->has_value(); }));
+    REQUIRE(
+        connection.loop.until([&] { return read->has_value() && stop->has_value() && ping->has_value(); }));
     CHECK(std::get<wire::ReadBytesResult>(read->value().value()).bytes.value() == std::string("\0\xFF", 2));
     CHECK(std::get<wire::ShutdownAck>(stop->value().value()).unfinished.calls == 2);
     CHECK(std::holds_alternative<wire::Pong>(ping->value().value()));
@@ -141,7 +145,8 @@ TEST_CASE("an id that is in flight cannot be used a second time, until it is ans
     CHECK(result_of(*third) == "two");
 }
 
-TEST_CASE("a call that is not answered in time is cancelled at the peer, and its late answer is dropped and counted")
+TEST_CASE("a call that is not answered in time is cancelled at the peer, and its late answer is dropped and "
+          "counted")
 {
     Connection connection;
     const auto outcome = connection.end.request(tool_call("c1"), 10ms);
@@ -154,6 +159,24 @@ TEST_CASE("a call that is not answered in time is cancelled at the peer, and its
     REQUIRE(connection.loop.until([&] { return connection.end.channel->counters().unsolicited == 1; }));
     CHECK(connection.end.channel->is_open());
     CHECK(connection.end.received.empty());
+}
+
+TEST_CASE("an agent without the capabilities gets neither parts nor a cancel")
+{
+    Connection connection;
+    wire::RuntimeStatus status = testing::runtime_status();
+    status.capabilities = {};
+    connection.peer.send(status);
+    REQUIRE(connection.loop.until([&] { return connection.end.received.size() == 1; }));
+    const auto large = connection.end.request(tool_call("c1", std::string(limits::frame_bytes_max, 'x')));
+    REQUIRE(connection.loop.until([&] { return large->has_value(); }));
+    CHECK(code_of(*large) == ErrorCode::too_large);
+    const auto late = connection.end.request(tool_call("c2"), 1ms);
+    REQUIRE(connection.loop.until([&] { return late->has_value(); }));
+    REQUIRE(connection.end.channel->send(wire::Ping{request_id("p")}).has_value());
+    REQUIRE(connection.until_peer_has(2));
+    CHECK(std::holds_alternative<wire::ToolCall>(connection.peer.received[0]));
+    CHECK(std::holds_alternative<wire::Ping>(connection.peer.received[1]));
 }
 
 TEST_CASE("only a call can be cancelled: other requests that are late are just given up")
@@ -171,7 +194,8 @@ TEST_CASE("only a call can be cancelled: other requests that are late are just g
 TEST_CASE("a caller that is cancelled unwinds, and the peer is told")
 {
     Connection connection;
-    TaskGroup callers(connection.loop.io.get_executor(), [](auto, auto) { FAIL("a cancellation is no breakage"); });
+    TaskGroup callers(connection.loop.io.get_executor(),
+                      [](auto, auto) { FAIL("a cancellation is no breakage"); });
     bool answered = false;
     const auto call = [](std::shared_ptr<Channel> channel, bool& done) -> boost::asio::awaitable<void> {
         const auto answer = co_await channel->request(tool_call("c1"), 1h);

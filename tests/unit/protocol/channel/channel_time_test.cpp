@@ -60,7 +60,8 @@ TEST_CASE("a side that pings sends one an interval and goes on while they are an
     }));
     CHECK(connection.end.channel->is_open());
     CHECK(connection.end.channel->counters().unsolicited == 0);
-    CHECK(wire::id_of(connection.peer.received[0])->text() != wire::id_of(connection.peer.received[1])->text());
+    CHECK(wire::id_of(connection.peer.received[0])->text() !=
+          wire::id_of(connection.peer.received[1])->text());
 }
 
 TEST_CASE("three pings in a row without an answer end the connection")
@@ -138,7 +139,8 @@ TEST_CASE("a busy peer whose reads always end inside a frame is not taken for on
     const auto make = [&] { return ChannelOptions{.frame_deadline = deadline, .watch_interval = 2ms}; };
     CHECK(survives(deadline, make, [&](Connection& connection) {
         const bool begin = connection.end.channel->counters().bytes_received == 0;
-        connection.peer.send_bytes(begin ? std::string_view(one).substr(0, one.size() / 2) : std::string_view(cut));
+        connection.peer.send_bytes(begin ? std::string_view(one).substr(0, one.size() / 2)
+                                         : std::string_view(cut));
     }));
 }
 

@@ -156,8 +156,9 @@ TEST_CASE("a caller that is cancelled cancels the operation and unwinds, never w
         const char* name;
         Operation (*operation)(Fixture&);
     };
-    for (const Row& row : {Row{"one that unwinds", when_notified}, Row{"one that swallows it", swallows_cancellation},
-                           Row{"one that succeeds", succeeds_all_the_same}}) {
+    for (const Row& row :
+         {Row{"one that unwinds", when_notified}, Row{"one that swallows it", swallows_cancellation},
+          Row{"one that succeeds", succeeds_all_the_same}}) {
         CAPTURE(row.name);
         Fixture fixture;
         fixture.tasks.spawn("limited", limited(fixture, row.operation(fixture), 1h));
@@ -206,7 +207,8 @@ TEST_CASE("many that race with their deadline each end once")
     Fixture fixture;
     int ended = 0;
     const auto one = [](Fixture& f, int number, int& count) -> asio::awaitable<void> {
-        auto outcome = co_await with_deadline(when_notified(f), std::chrono::microseconds(number * 7), late());
+        auto outcome =
+            co_await with_deadline(when_notified(f), std::chrono::microseconds(number * 7), late());
         count += outcome || outcome.error() == late();
     };
     for (int i = 0; i < 300; ++i)

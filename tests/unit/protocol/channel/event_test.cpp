@@ -16,7 +16,8 @@ struct Fixture {
     Loop loop;
     Event event{loop.io.get_executor()};
     std::vector<std::string> log;
-    TaskGroup tasks{loop.io.get_executor(), [this](auto, auto what) { log.push_back("broken " + std::string(what)); }};
+    TaskGroup tasks{loop.io.get_executor(),
+                    [this](auto, auto what) { log.push_back("broken " + std::string(what)); }};
 
     bool until_done()
     {

@@ -88,7 +88,8 @@ TEST_CASE("an exception of the work arrives at the await")
     CHECK(fixture.log == std::vector<std::string>{"t: no disk"});
 }
 
-asio::awaitable<void> work_then_wait(Fixture& fixture, std::shared_future<void> gate, std::atomic<bool>& started)
+asio::awaitable<void> work_then_wait(Fixture& fixture, std::shared_future<void> gate,
+                                     std::atomic<bool>& started)
 {
     const auto work = [&started, gate] {
         started = true;

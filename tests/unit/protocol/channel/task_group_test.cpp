@@ -92,8 +92,8 @@ TEST_CASE("an exception is reported with the task's name, also one that comes be
     fixture.tasks.spawn("odd", throw_a_number());
     REQUIRE(fixture.until_done());
     std::ranges::sort(fixture.log);
-    CHECK(fixture.log ==
-          std::vector<std::string>{"early: broken", "late: broken", "odd: an exception that is no std::exception"});
+    CHECK(fixture.log == std::vector<std::string>{"early: broken", "late: broken",
+                                                  "odd: an exception that is no std::exception"});
 }
 
 TEST_CASE("a task that breaks does not disturb its neighbours")

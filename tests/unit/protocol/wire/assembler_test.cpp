@@ -63,8 +63,8 @@ TEST_CASE("a part that is not the one due is refused")
         std::int64_t before;
         std::int64_t sequence;
     };
-    for (const Row& row : {Row{"the first is missing", 0, 1}, Row{"one is left out", 2, 3}, Row{"one comes twice", 2, 1},
-                           Row{"from the beginning", 2, 0}}) {
+    for (const Row& row : {Row{"the first is missing", 0, 1}, Row{"one is left out", 2, 3},
+                           Row{"one comes twice", 2, 1}, Row{"from the beginning", 2, 0}}) {
         CAPTURE(row.name);
         Assembler assembler;
         for (std::int64_t sequence = 0; sequence < row.before; ++sequence)

@@ -42,7 +42,8 @@ TEST_CASE("an envelope with every member set survives the wire")
 TEST_CASE("what an envelope does not hold is not written")
 {
     CHECK(text_of(testing::small_envelope()) == R"({"userId":"u7"})");
-    const auto parsed = parse_text(R"({"userId":"u7","maoToken":null,"gitTokens":null,"home":"","future":[1]})");
+    const auto parsed =
+        parse_text(R"({"userId":"u7","maoToken":null,"gitTokens":null,"home":"","future":[1]})");
     REQUIRE(parsed.has_value());
     CHECK(text_of(*parsed) == R"({"userId":"u7"})");
 }
@@ -73,10 +74,12 @@ TEST_CASE("each wrong member is named")
         {"a user of another type", R"({"userId":["u"]})", "envelope: 'userId' must be a string, not array"},
         {"a fraction as user", R"({"userId":1.5})", "envelope: 'userId' must be a string, not double"},
         {"a negative user", R"({"userId":-1})",
-         "envelope: user id '-1' is not valid: 1 to 63 characters, the first a letter or a digit, then letters, "
+         "envelope: user id '-1' is not valid: 1 to 63 characters, the first a letter or a digit, then "
+         "letters, "
          "digits or any of '_-'"},
         {"a session with a blank", R"({"userId":"u","sessionId":"a b"})",
-         "envelope: session id 'a b' is not valid: 1 to 128 characters, the first a letter or a digit, then letters, "
+         "envelope: session id 'a b' is not valid: 1 to 128 characters, the first a letter or a digit, then "
+         "letters, "
          "digits or any of '_.:-'"},
         {"a session of another type", R"({"userId":"u","sessionId":1})",
          "envelope: 'sessionId' must be a string, not int64"},
@@ -90,7 +93,8 @@ TEST_CASE("each wrong member is named")
          "envelope: 'gitTokens' must be an object, not string"},
         {"a token of another type", R"({"userId":"u","gitTokens":{"h":1}})",
          "envelope: 'gitTokens' must hold strings only"},
-        {"a token as a list", R"({"userId":"u","maoToken":["x"]})", "envelope: 'maoToken' must be a string, not array"},
+        {"a token as a list", R"({"userId":"u","maoToken":["x"]})",
+         "envelope: 'maoToken' must be a string, not array"},
         {"a platform token as a number", R"({"userId":"u","ecpToken":7})",
          "envelope: 'ecpToken' must be a string, not int64"},
         {"no application", R"({"userId":"u","larkUat":{"uat":"x"}})", "envelope.larkUat: 'appId' is missing"},
@@ -111,7 +115,8 @@ TEST_CASE("no error tells a secret")
     const json::object good = json::parse(text_of(testing::full_envelope())).as_object();
     for (const auto& member : good) {
         CAPTURE(std::string(member.key()));
-        for (const json::value& wrong : {json::value{true}, json::value{{"canary-a", "canary-b"}}, json::value("canary \n")}) {
+        for (const json::value& wrong :
+             {json::value{true}, json::value{{"canary-a", "canary-b"}}, json::value("canary \n")}) {
             json::object bad = good;
             bad[member.key()] = wrong;
             const auto parsed = parse_envelope(bad);

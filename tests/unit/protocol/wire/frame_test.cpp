@@ -103,8 +103,8 @@ TEST_CASE("the error names the length and the limit")
 
 TEST_CASE("frames parse the same however the bytes are cut")
 {
-    const std::vector<std::string> sent = {"{}", "a", std::string(5000, 'y'), "\xE2\x82\xAC", std::string(70'000, 'z'),
-                                           std::string("\0\0", 2)};
+    const std::vector<std::string> sent = {
+        "{}", "a", std::string(5000, 'y'), "\xE2\x82\xAC", std::string(70'000, 'z'), std::string("\0\0", 2)};
     std::string bytes;
     for (const std::string& body : sent)
         bytes += frame(body);
@@ -177,8 +177,7 @@ TEST_CASE("memory stays within one frame and one read ahead, whatever arrives")
     for (std::string_view rest = bytes; !rest.empty();) {
         rest.remove_prefix(write(decoder, rest));
         CHECK(decoder.capacity() <= 2 * (limits::frame_bytes_max + frame_header_bytes));
-        while (decoder.next().value()) {
-        }
+        while (decoder.next().value()) {}
     }
 }
 

@@ -77,10 +77,15 @@ TEST_CASE("bytes that are not UTF-8 are written as U+FFFD and never break the fr
         const char* expected;
     };
     const Row rows[] = {
-        {"a lone continuation byte", "ok-before\n\x81 raw\nok-after\n", "\"ok-before\\n\xEF\xBF\xBD raw\\nok-after\\n\""},
+        {"a lone continuation byte", "ok-before\n\x81 raw\nok-after\n",
+         "\"ok-before\\n\xEF\xBF\xBD raw\\nok-after\\n\""},
         {"a character cut short is one mark", "\xF0\x9F\x98", "\"\xEF\xBF\xBD\""},
         {"overlong", "\xC0\xAF", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
-        {"a file name", "b\xFF" "d.txt", "\"b\xEF\xBF\xBD" "d.txt\""},
+        {"a file name",
+         "b\xFF"
+         "d.txt",
+         "\"b\xEF\xBF\xBD"
+         "d.txt\""},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
@@ -104,26 +109,21 @@ TEST_CASE("random bytes are always written as valid JSON")
 json::value random_tree(std::mt19937& random, int depth)
 {
     const auto text = [&] {
-        static const char* const pieces[] = {"a", "\"", "\\", "\n", "\xC3\xA9", "\xF0\x9F\x8D\xB8", "\x01", "zzzzzzzzzzzz"};
+        static const char* const pieces[] = {
+            "a", "\"", "\\", "\n", "\xC3\xA9", "\xF0\x9F\x8D\xB8", "\x01", "zzzzzzzzzzzz"};
         std::string made;
         for (auto n = random() % 4; n > 0; --n)
             made += pieces[random() % 8];
         return made;
     };
     switch (random() % (depth > 0 ? 9 : 7)) {
-    case 0:
-        return nullptr;
-    case 1:
-        return random() % 2 == 0;
-    case 2:
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(random()) << 32 | random());
-    case 3:
-        return std::numeric_limits<std::uint64_t>::max() - random();
-    case 4:
-        return std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 600) - 300);
+    case 0: return nullptr;
+    case 1: return random() % 2 == 0;
+    case 2: return static_cast<std::int64_t>(static_cast<std::uint64_t>(random()) << 32 | random());
+    case 3: return std::numeric_limits<std::uint64_t>::max() - random();
+    case 4: return std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 600) - 300);
     case 5:
-    case 6:
-        return json::string(text());
+    case 6: return json::string(text());
     case 7: {
         json::array array;
         for (auto n = random() % 4; n > 0; --n)

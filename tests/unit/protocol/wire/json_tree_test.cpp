@@ -176,8 +176,9 @@ TEST_CASE("check_bounds names what is too large")
     const auto checked = check_bounds(args, 1, "the arguments of 'shell'");
     REQUIRE_FALSE(checked.has_value());
     CHECK(checked.error().code() == ErrorCode::invalid_argument);
-    CHECK(checked.error().message() == "the arguments of 'shell' may hold 100000 values and be nested 64 levels deep, "
-                                       "together with the message around them");
+    CHECK(checked.error().message() ==
+          "the arguments of 'shell' may hold 100000 values and be nested 64 levels deep, "
+          "together with the message around them");
 }
 
 } // namespace

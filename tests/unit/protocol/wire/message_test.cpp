@@ -46,8 +46,9 @@ TEST_CASE("the samples hold each type once")
 
 TEST_CASE("a tool call is read into its members")
 {
-    const auto message = parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"shell","args":{"command":"\ud83c\udf78"},)"
-                                R"("envelope":{"userId":"u7"},"timeoutMs":2500})");
+    const auto message =
+        parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"shell","args":{"command":"\ud83c\udf78"},)"
+               R"("envelope":{"userId":"u7"},"timeoutMs":2500})");
     const auto& call = std::get<ToolCall>(message);
     CHECK(call.id.text() == "c1");
     CHECK(call.tool == "shell");
@@ -58,8 +59,9 @@ TEST_CASE("a tool call is read into its members")
 
 TEST_CASE("a NUL in a string arrives as a NUL")
 {
-    const auto message = parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"shell","args":{"command":"echo a\u0000b"},)"
-                                R"("envelope":{"userId":"u7"}})");
+    const auto message =
+        parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"shell","args":{"command":"echo a\u0000b"},)"
+               R"("envelope":{"userId":"u7"}})");
     CHECK(std::get<ToolCall>(message).args.at("command").as_string() == std::string_view("echo a\0b", 8));
 }
 
@@ -91,8 +93,8 @@ TEST_CASE("an error code of a newer peer is read as internal")
 
 TEST_CASE("bytes travel as base64, so that a character may be cut anywhere")
 {
-    for (const std::string& bytes : {std::string(), std::string("\xE2\x82"), std::string("\xAC\n"), std::string("\0\xFF", 2),
-                                     std::string(1000, '\xFE')}) {
+    for (const std::string& bytes : {std::string(), std::string("\xE2\x82"), std::string("\xAC\n"),
+                                     std::string("\0\xFF", 2), std::string(1000, '\xFE')}) {
         const auto data = parsed(text_of(testing::pty_data("p1", bytes)));
         CHECK(std::get<PtyData>(data).bytes == bytes);
         const auto read = parsed(text_of(ReadBytesResult{request_id("r1"), bytes}));
@@ -102,8 +104,9 @@ TEST_CASE("bytes travel as base64, so that a character may be cut anywhere")
 
 TEST_CASE("unknown members are ignored, of a message and of an envelope")
 {
-    const auto message = parsed(R"({"future":{"a":[1]},"v":1,"type":"tool_call","id":"c1","tool":"t","args":{},)"
-                                R"("envelope":{"userId":"u","new":1},"more":null})");
+    const auto message =
+        parsed(R"({"future":{"a":[1]},"v":1,"type":"tool_call","id":"c1","tool":"t","args":{},)"
+               R"("envelope":{"userId":"u","new":1},"more":null})");
     CHECK(text_of(message) ==
           R"({"v":1,"type":"tool_call","id":"c1","tool":"t","args":{},"envelope":{"userId":"u"}})");
 }
@@ -119,8 +122,9 @@ TEST_CASE("an unknown capability is ignored")
 
 TEST_CASE("a null member is an absent one")
 {
-    const auto message = parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"t","args":null,"timeoutMs":null,)"
-                                R"("envelope":{"userId":"u"}})");
+    const auto message =
+        parsed(R"({"v":1,"type":"tool_call","id":"c1","tool":"t","args":null,"timeoutMs":null,)"
+               R"("envelope":{"userId":"u"}})");
     CHECK(std::get<ToolCall>(message).args.empty());
     CHECK_FALSE(std::get<ToolCall>(message).timeout.has_value());
 }
@@ -129,8 +133,9 @@ TEST_CASE("a whole number may be written as a fraction or with an exponent")
 {
     for (const char* number : {"80", "80.0", "8e1", "0.8e2"}) {
         CAPTURE(number);
-        const auto message = parsed(R"({"v":1.0,"type":"pty_open","id":"p","rows":24,"envelope":{"userId":"u"},"cols":)" +
-                                    std::string(number) + "}");
+        const auto message =
+            parsed(R"({"v":1.0,"type":"pty_open","id":"p","rows":24,"envelope":{"userId":"u"},"cols":)" +
+                   std::string(number) + "}");
         CHECK(std::get<PtyOpen>(message).columns == 80);
     }
 }
@@ -176,8 +181,10 @@ TEST_CASE("control messages are the short ones that must not wait")
 TEST_CASE("an error of the file system whose text is not UTF-8 still makes a message")
 {
     const auto message = parsed(
-        text_of(ErrorMessage{request_id("c"), Error(ErrorCode::no_such_file, "open 'b\xFF" "d.txt': no such file")}));
-    CHECK(std::get<ErrorMessage>(message).error.message() == "open 'b\xEF\xBF\xBD" "d.txt': no such file");
+        text_of(ErrorMessage{request_id("c"), Error(ErrorCode::no_such_file, "open 'b\xFF"
+                                                                             "d.txt': no such file")}));
+    CHECK(std::get<ErrorMessage>(message).error.message() == "open 'b\xEF\xBF\xBD"
+                                                             "d.txt': no such file");
 }
 
 TEST_CASE("a call is sendable exactly when a peer would parse it")

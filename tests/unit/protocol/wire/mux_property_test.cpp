@@ -48,7 +48,8 @@ private:
 
     std::string text(std::size_t bytes)
     {
-        static const char* const pieces[] = {"x", "\"", "\\", "\n", "\xC3\xA9", "\xF0\x9F\x8D\xB8", "\x01", "plain text "};
+        static const char* const pieces[] = {"x",    "\"",         "\\", "\n", "\xC3\xA9", "\xF0\x9F\x8D\xB8",
+                                             "\x01", "plain text "};
         std::string made;
         const std::string piece = std::string(pieces[below(8)]) + pieces[below(8)];
         while (made.size() < bytes)
@@ -61,14 +62,10 @@ private:
         const std::string number = std::to_string(below(6));
         const std::size_t bytes = below(16) == 0 ? below(500'000) : below(300);
         switch (below(5)) {
-        case 0:
-            return Ping{testing::request_id("ping-" + std::to_string(++pings_))};
-        case 1:
-            return testing::pty_data("pty-" + number, text(bytes));
-        case 2:
-            return testing::tool_call("call-" + number, text(bytes));
-        default:
-            return testing::tool_result("call-" + number, text(bytes));
+        case 0: return Ping{testing::request_id("ping-" + std::to_string(++pings_))};
+        case 1: return testing::pty_data("pty-" + number, text(bytes));
+        case 2: return testing::tool_call("call-" + number, text(bytes));
+        default: return testing::tool_result("call-" + number, text(bytes));
         }
     }
 

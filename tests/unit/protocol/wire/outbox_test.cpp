@@ -81,8 +81,8 @@ TEST_CASE("control messages leave first, in their own order")
     push(outbox, tool_result("b", "1"));
     push(outbox, testing::runtime_status());
     push(outbox, ToolCancel{request_id("z")});
-    CHECK(drain(outbox) ==
-          std::vector<std::string>{"ping:p1", "runtime_status:status-1", "tool_cancel:z", "tool_result:a", "tool_result:b"});
+    CHECK(drain(outbox) == std::vector<std::string>{"ping:p1", "runtime_status:status-1", "tool_cancel:z",
+                                                    "tool_result:a", "tool_result:b"});
 }
 
 TEST_CASE("streams take turns, a frame each, and nothing overtakes within one")
@@ -90,8 +90,8 @@ TEST_CASE("streams take turns, a frame each, and nothing overtakes within one")
     Outbox outbox;
     for (const char* id : {"a", "a", "a", "b", "b", "c"})
         push(outbox, testing::pty_data(id, "x"));
-    CHECK(drain(outbox) == std::vector<std::string>{"pty_data:a", "pty_data:b", "pty_data:c", "pty_data:a", "pty_data:b",
-                                                    "pty_data:a"});
+    CHECK(drain(outbox) == std::vector<std::string>{"pty_data:a", "pty_data:b", "pty_data:c", "pty_data:a",
+                                                    "pty_data:b", "pty_data:a"});
 }
 
 TEST_CASE("a flood on one stream delays a message of another by one frame")
@@ -197,6 +197,16 @@ TEST_CASE("a message over the limit is refused and nothing is queued")
     REQUIRE_FALSE(pushed.has_value());
     CHECK(pushed.error().code() == ErrorCode::too_large);
     CHECK(outbox.empty());
+}
+
+TEST_CASE("a peer that does not join parts gets no message longer than a frame")
+{
+    Outbox outbox;
+    outbox.set_peer_joins_parts(false);
+    CHECK(outbox.push(result_of_size("a", limits::frame_bytes_max)).has_value());
+    const auto pushed = outbox.push(result_of_size("a", limits::frame_bytes_max + 1));
+    REQUIRE_FALSE(pushed.has_value());
+    CHECK(pushed.error().code() == ErrorCode::too_large);
 }
 
 TEST_CASE("a control message never comes in parts, so it must fit a frame")

@@ -76,7 +76,8 @@ TEST_CASE("messages.json: a text is this message, or this refusal")
         if (!message || !error.empty()) continue;
         CHECK(type_name(*message) == std::string(row.at("type").as_string()));
         const auto* canonical = row.if_contains("canonical");
-        CHECK(testing::text_of(*message) == std::string((canonical != nullptr ? *canonical : row.at("text")).as_string()));
+        CHECK(testing::text_of(*message) ==
+              std::string((canonical != nullptr ? *canonical : row.at("text")).as_string()));
     }
 }
 
@@ -94,8 +95,9 @@ TEST_CASE("every type has a vector, and so has every refusal of a frame or a bod
         CAPTURE(type_name(message));
         CHECK(types[std::string(type_name(message))] > 0);
     }
-    for (const char* code : {"frame_too_large", "frame_empty", "invalid_utf8", "invalid_json", "json_too_deep",
-                             "not_an_object", "unsupported_version", "unknown_message_type", "invalid_message"}) {
+    for (const char* code :
+         {"frame_too_large", "frame_empty", "invalid_utf8", "invalid_json", "json_too_deep", "not_an_object",
+          "unsupported_version", "unknown_message_type", "invalid_message"}) {
         CAPTURE(code);
         CHECK(errors[code] > 0);
     }

@@ -23,7 +23,8 @@ int blocks_with_canary = 0;
 void* allocate(std::size_t bytes, std::size_t alignment)
 {
     void* memory = nullptr;
-    if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes + (bytes == 0)) != 0) throw std::bad_alloc();
+    if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes + (bytes == 0)) != 0)
+        throw std::bad_alloc();
     return memory;
 }
 
@@ -113,8 +114,7 @@ TEST_CASE("a message with credentials leaves nothing behind on its way out, whol
         {
             Outbox outbox;
             REQUIRE(outbox.push(call).has_value());
-            while (outbox.next_frame(wire())) {
-            }
+            while (outbox.next_frame(wire())) {}
         }
         CHECK(blocks_with_canary == 0);
         CHECK(wire().find(canary) != std::string::npos);
@@ -143,7 +143,8 @@ TEST_CASE("a message that is refused leaves nothing behind")
     CHECK(blocks_with_canary == 0);
 }
 
-void receive(FrameDecoder& decoder, Assembler& assembler, std::string_view bytes, std::optional<Message>& last)
+void receive(FrameDecoder& decoder, Assembler& assembler, std::string_view bytes,
+             std::optional<Message>& last)
 {
     while (!bytes.empty()) {
         const auto space = decoder.prepare();
@@ -171,8 +172,7 @@ TEST_CASE("a message with credentials leaves nothing behind on its way in, whole
         wire().clear();
         Outbox outbox;
         REQUIRE(outbox.push(call_with_canary(bytes)).has_value());
-        while (outbox.next_frame(wire())) {
-        }
+        while (outbox.next_frame(wire())) {}
         const Watch watch;
         {
             FrameDecoder decoder(FrameDecoder::AfterUse::wipe);
@@ -192,8 +192,7 @@ TEST_CASE("a connection that ends in the middle of a message leaves nothing behi
         wire().clear();
         Outbox outbox;
         REQUIRE(outbox.push(call_with_canary(bytes)).has_value());
-        while (outbox.next_frame(wire())) {
-        }
+        while (outbox.next_frame(wire())) {}
         const std::string_view all = wire();
         const Watch watch;
         {
@@ -208,8 +207,8 @@ TEST_CASE("a connection that ends in the middle of a message leaves nothing behi
 
 TEST_CASE("a text that is refused leaves nothing of its tree behind")
 {
-    const std::string text = R"({"v":1,"type":"tool_call","id":"c","envelope":{"maoToken":")" + std::string(canary) +
-                             R"(","gitTokens":{"h":")" + canary + R"("}},"x":[)";
+    const std::string text = R"({"v":1,"type":"tool_call","id":"c","envelope":{"maoToken":")" +
+                             std::string(canary) + R"(","gitTokens":{"h":")" + canary + R"("}},"x":[)";
     const std::string another = text + "1]}";
     const Watch watch;
     CHECK_FALSE(parse(text).has_value());

@@ -108,7 +108,7 @@ TEST_CASE("a giant line in the middle costs no memory")
 
 TEST_CASE("a NUL in the window is no text, before it or after it does not count")
 {
-    const std::string bytes("a\nb\0b\nc\n", 9);
+    const std::string bytes("a\nb\0b\nc\n", 8);
     CHECK(window_of(bytes, 1, 10, 100).has_nul);
     CHECK_FALSE(window_of(bytes, 1, 1, 100).has_nul);
     CHECK_FALSE(window_of(bytes, 3, 1, 100).has_nul);

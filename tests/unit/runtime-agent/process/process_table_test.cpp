@@ -70,7 +70,9 @@ TEST_CASE("this process is in the table, with its parent and its limit")
 {
     rlimit limit{};
     REQUIRE(::getrlimit(RLIMIT_SIGPENDING, &limit) == 0);
-    const auto all = read_processes();
+    const auto table = read_processes();
+    REQUIRE(table.has_value());
+    const auto& all = *table;
     const auto self =
         std::ranges::find(all, ::getpid(), [](const ProcessInfo& process) { return process.id.pid; });
     REQUIRE(self != all.end());
@@ -78,6 +80,17 @@ TEST_CASE("this process is in the table, with its parent and its limit")
     CHECK(self->pending_signals_max == limit.rlim_cur);
     CHECK(self->is_alive());
     CHECK(read_process(::getpid())->id == self->id);
+}
+
+TEST_CASE("a table that can't be read is not an empty one")
+{
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const auto table = read_processes();
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK_FALSE(table.has_value());
 }
 
 TEST_CASE("a pid without a process is nothing")

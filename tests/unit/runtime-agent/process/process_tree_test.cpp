@@ -30,6 +30,7 @@ ProcessInfo process(pid_t pid, pid_t parent, rlim_t limit, char state = 'S')
 std::vector<pid_t> pids_of(const std::vector<ProcessId>& members)
 {
     std::vector<pid_t> pids;
+    pids.reserve(members.size());
     for (const ProcessId& member : members)
         pids.push_back(member.pid);
     std::ranges::sort(pids);
@@ -85,7 +86,7 @@ struct Command {
 
 std::vector<ProcessId> members_now(const Command& command)
 {
-    return members_among(read_processes(), command.tag.pending_signals_max(), {}, ::getpid());
+    return members_among(*read_processes(), {command.tag.pending_signals_max(), {}}, ::getpid());
 }
 
 } // namespace
@@ -100,7 +101,7 @@ TEST_CASE("who belongs to a call")
     };
     const Row rows[] = {
         {"the tagged", {process(50, 9, tag), process(51, 9, other), process(52, 9, untagged)}, {}, {50}},
-        {"an orphan that carries the tag", {process(50, 9, untagged), process(60, 1, tag)}, {}, {60}},
+        {"an orphan that carries the tag", {process(50, 9, untagged), process(60, 9, tag)}, {}, {60}},
         {"a child that gave its tag up", {process(50, 9, tag), process(51, 50, untagged)}, {}, {50, 51}},
         {"a grandchild below one that gave it up",
          {process(50, 9, tag), process(51, 50, other), process(52, 51, untagged)},
@@ -120,12 +121,17 @@ TEST_CASE("who belongs to a call")
          {},
          {}},
         {"never PID 1", {process(1, 0, tag), process(50, 1, other)}, {}, {}},
+        {"nobody of another agent, though it wears the same tag",
+         {process(8, 1, untagged), process(60, 8, tag), process(61, 60, tag), process(62, 1, tag)},
+         {},
+         {}},
+        {"nobody whose line of parents is not known", {process(60, 59, tag)}, {}, {}},
         {"parents that point at each other", {process(50, 51, other), process(51, 50, other)}, {}, {}},
         {"nobody", {}, {}, {}},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
-        CHECK(pids_of(members_among(row.all, tag, row.known, 9)) == row.expected);
+        CHECK(pids_of(members_among(row.all, {tag, row.known}, 9)) == row.expected);
     }
 }
 
@@ -133,7 +139,15 @@ TEST_CASE("without tags only descent tells")
 {
     const std::vector<ProcessInfo> all = {process(50, 9, untagged), process(51, 50, untagged),
                                           process(52, 9, untagged)};
-    CHECK(pids_of(members_among(all, std::nullopt, {{50, 500}}, 9)) == std::vector<pid_t>{50, 51});
+    CHECK(pids_of(members_among(all, {std::nullopt, {{50, 500}}}, 9)) == std::vector<pid_t>{50, 51});
+}
+
+TEST_CASE("everything is what descends from the agent, whatever its tag")
+{
+    const std::vector<ProcessInfo> all = {process(9, 1, untagged), process(50, 9, tag),
+                                          process(51, 50, other),  process(52, 9, untagged),
+                                          process(8, 1, tag),      process(60, 8, tag)};
+    CHECK(pids_of(members_among(all, {std::nullopt, {}, true}, 9)) == std::vector<pid_t>{50, 51, 52});
 }
 
 TEST_CASE("a process that forked twice, made its own session and cleared its environment is found and ended")

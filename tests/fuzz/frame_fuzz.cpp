@@ -1,0 +1,92 @@
+// Input: a byte that tells in which steps the rest arrives, then what arrives.
+// Property: the bodies are those that a plain walk over the bytes finds, however they were cut; memory follows what
+// arrived; a body that was taken is gone where wiping was ordered.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/base/limits.hpp"
+#include "protocol/wire/frame.hpp"
+
+using namespace mao;
+using namespace mao::wire;
+
+namespace {
+
+void must(bool holds)
+{
+    if (!holds) std::abort();
+}
+
+struct Outcome {
+    std::vector<std::string> bodies;
+    ErrorCode error = ErrorCode::internal; // for none
+    friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+Outcome plain_walk(std::string_view bytes)
+{
+    Outcome outcome;
+    while (bytes.size() >= frame_header_bytes) {
+        std::size_t length = 0;
+        for (std::size_t i = 0; i < frame_header_bytes; ++i)
+            length = length << 8 | static_cast<unsigned char>(bytes[i]);
+        if (length == 0) outcome.error = ErrorCode::frame_empty;
+        if (length > limits::frame_bytes_max) outcome.error = ErrorCode::frame_too_large;
+        if (outcome.error != ErrorCode::internal || bytes.size() - frame_header_bytes < length) break;
+        outcome.bodies.emplace_back(bytes.substr(frame_header_bytes, length));
+        bytes.remove_prefix(frame_header_bytes + length);
+    }
+    return outcome;
+}
+
+// False at an error.
+bool take_bodies(FrameDecoder& decoder, Outcome& outcome)
+{
+    for (;;) {
+        const auto body = decoder.next();
+        if (!body) {
+            outcome.error = body.error().code();
+            return false;
+        }
+        if (!*body) return true;
+        outcome.bodies.emplace_back(**body);
+    }
+}
+
+Outcome decode(std::string_view bytes, std::size_t step, FrameDecoder::AfterUse after_use)
+{
+    Outcome outcome;
+    FrameDecoder decoder(after_use);
+    while (!bytes.empty()) {
+        const auto space = decoder.prepare();
+        must(space.size() >= 4096);
+        const std::size_t taken = std::min({space.size(), bytes.size(), step});
+        std::memcpy(space.data(), bytes.data(), taken);
+        decoder.commit(taken);
+        const std::size_t held = decoder.buffered_bytes();
+        bytes.remove_prefix(taken);
+        if (!take_bodies(decoder, outcome)) return outcome;
+        must(decoder.capacity() <= std::max<std::size_t>(16 * 1024, 2 * held));
+        must(decoder.mid_frame() == (decoder.buffered_bytes() != 0));
+    }
+    return outcome;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    if (size == 0) return 0;
+    const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const std::size_t step = std::size_t{1} << (data[0] % 16);
+    const auto after_use = data[0] < 128 ? FrameDecoder::AfterUse::keep : FrameDecoder::AfterUse::wipe;
+    must(decode(bytes, step, after_use) == plain_walk(bytes));
+    return 0;
+}

@@ -1,0 +1,133 @@
+"""Attack: what answers on a user's channel is not our agent but the user's own program, in PID 1's place (C4). It may
+ruin that user's runtime; it must not delay, starve or crash the service of another, nor grow the daemon."""
+
+import os
+import shutil
+
+import pytest
+
+from maotest.api import Background
+from maotest.daemon import Instance
+from maotest.paths import AGENT
+from maotest.waiting import Stopwatch, eventually
+
+SECONDS = 1.5
+GROWTH_MEGABYTES_MAX = 160  # two half-received messages of the largest size allowed (limits::partial_bytes_max), and room
+
+# The user's id says how it behaves; everybody else gets the real agent.
+SWITCH = r"""#!/usr/bin/python3
+import json, os, socket, struct, sys, time
+
+path = sys.argv[sys.argv.index("--socket") + 1]
+behaviour = path.split("/")[-2]
+if not behaviour.startswith("evil"):
+    os.execv(os.path.dirname(sys.argv[0]) + "/real-agent", ["mao-runtime-agent"] + sys.argv[1:])
+
+
+def frame(message):
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return struct.pack(">I", len(body)) + body
+
+
+STATUS = {"v": 1, "type": "runtime_status", "id": "s", "agentVersion": "0", "bootId": "b" * 16, "capabilities": [],
+          "activity": {}}
+LARGE = "x" * 110_000
+FLOODS = {
+    "evil-statuses": frame(STATUS) * 2000,
+    "evil-pongs": frame({"v": 1, "type": "pong", "id": "nobody"}) * 2000,
+    "evil-pings": frame({"v": 1, "type": "ping", "id": "p"}) * 2000,
+    "evil-results": frame({"v": 1, "type": "tool_result", "id": "nobody", "ok": True, "result": LARGE}) * 8,
+    "evil-errors": frame({"v": 1, "type": "error", "error": {"code": "x", "message": LARGE}}) * 8,
+    "evil-nesting": frame(b"[" * 250_000) * 4,
+    "evil-garbage": os.urandom(1 << 20),
+}
+
+
+def parts():
+    # Messages that never end, as many as there may be, each as long as it may be.
+    for number in range(10_000):
+        for sequence in range(400):
+            yield frame({"v": 1, "type": "part", "id": f"m{number}", "seq": sequence, "more": True, "data": LARGE})
+
+
+def talk():
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    connection.sendall(frame(STATUS))
+    if behaviour == "evil-deaf":
+        time.sleep(60)
+    elif behaviour == "evil-parts":
+        for data in parts():
+            connection.sendall(data)
+    elif behaviour == "evil-trickle":
+        for byte in frame({"v": 1, "type": "ping", "id": "p" * 100}):
+            connection.sendall(bytes([byte]))
+            time.sleep(0.05)
+    elif behaviour == "evil-echo":
+        while True:
+            connection.sendall(connection.recv(65536))
+    else:
+        while True:
+            connection.sendall(FLOODS[behaviour])
+
+
+while True:
+    try:
+        talk()
+    except OSError:
+        time.sleep(0.01)
+"""
+BEHAVIOURS = ["evil-statuses", "evil-pongs", "evil-pings", "evil-results", "evil-errors", "evil-nesting", "evil-garbage",
+              "evil-parts", "evil-trickle", "evil-echo", "evil-deaf"]
+
+
+@pytest.fixture(scope="module")
+def mao():
+    instance = Instance()
+    try:
+        dist = instance.directory / "dist"
+        dist.mkdir()
+        (dist / "mao-runtime-agent").write_text(SWITCH)
+        (dist / "mao-runtime-agent").chmod(0o755)
+        shutil.copy(AGENT, dist / "real-agent")
+        instance.settings |= {"MAO_CONTAINER_DIST_DIR": str(dist), "MAO_CONTAINER_CPUS": "1"}
+        yield instance.start()
+    finally:
+        instance.close()
+
+
+def resident_megabytes(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("VmRSS")).split()[1]) // 1024
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_a_hostile_runtime_harms_no_other(mao, alice, behaviour):
+    before, opened = resident_megabytes(mao.pid), descriptors(mao.pid)
+    attack = Background(mao.api.call, behaviour, "shell", {"command": "true"}, timeout_ms=int(SECONDS * 1000))
+    eventually(lambda: mao.engine.is_running(behaviour), "the hostile runtime runs", 15)
+    watch, slowest, most = Stopwatch(), 0.0, 0
+    while watch.seconds < SECONDS:
+        one = Stopwatch()
+        assert mao.api.output(alice, "echo served") == "served\n"
+        slowest = max(slowest, one.seconds)
+        most = max(most, resident_megabytes(mao.pid))
+    assert slowest < 1.5, "another user's call waited"
+    assert most - before < GROWTH_MEGABYTES_MAX, "the daemon grows"
+    answer = mao.api.delete(f"/v1/runtimes/{behaviour}")
+    assert answer.status == 204, "an operator cannot get rid of it"
+    attack.result(25)
+    eventually(lambda: descriptors(mao.pid) <= opened + 4, "its connections are closed")
+    assert mao.api.runtime(alice)["connected"]
+
+
+def test_results_that_a_hostile_runtime_makes_up_reach_no_other_user(mao, alice):
+    """Ids of calls are not secrets; a result counts only on the connection of the user who was asked."""
+    mao.api.call("evil-results", "shell", {"command": "true"}, timeout_ms=500)
+    for number in range(20):
+        assert mao.api.output(alice, f"echo {number}") == f"{number}\n"
+    mao.api.delete("/v1/runtimes/evil-results")
