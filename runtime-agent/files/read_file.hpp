@@ -2,6 +2,10 @@
 // The tool `read_file` (T6): a window of a text file's lines. The file is streamed, never held: an 8 GiB file costs what
 // its window costs. A file that grows while it is read ends where it ended when it was opened. Bytes that are not text
 // are said to be so. Images come with a later version; they are binary here.
+//
+// Result: path (the real one), total_bytes, binary, content; of text also offset (of its first line), lines (how many),
+// truncated, total_lines where the end was reached, else next_offset; long_lines_cut and invalid_utf8 where there were
+// any; of binary files note instead.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>

@@ -4,6 +4,10 @@
 // The call ends when bash ends, not when the last holder of its output does (case 7). On a time-out or a cancel every
 // process of the call is ended before the answer; after an ordinary end those that were left in the background are
 // ended without delaying it. What was printed is returned in every case.
+//
+// Result: exit_code (124 timed out, 130 cancelled, 128 + n ended by a signal), signal (its name) in the last case, stdout,
+// stderr, timed_out, cancelled where so, truncated; output_file and stderr_file where a whole output is in a file,
+// with _problem appended where it could not be; current_workdir unless it is gone; duration_ms.
 // Errors: of the arguments (workdir, env), cannot_fork, too_many_open. A command that fails is no error.
 
 #include <boost/asio/awaitable.hpp>

@@ -8,7 +8,7 @@ constexpr int per_round = 400;
 constexpr int warmup = 200;
 // Of one message each way, as a small tool call or answer has.
 constexpr std::size_t message_bytes = 200;
-// A ping's id bounds its frame; the raw rows move as many bytes as it does.
+// As near to that as a ping comes: its id is the only part of it that is free.
 constexpr std::size_t ping_bytes = 160;
 
 Result<void> add_sockets(Run& run, std::vector<Subject>& subjects)

@@ -79,11 +79,13 @@ Result<std::string> Stage::ready_user()
     if (!ready_user_.empty()) return ready_user_;
     auto served = daemon();
     if (!served) return fail(std::move(served.error()));
-    const std::string user = "ready";
+    std::string user = "ready";
     auto answer = (*served)->call(DaemonUnderTest::tool_request(user, "shell", R"({"command":"true"})"));
     if (!answer) return fail(std::move(answer.error()).while_doing("make a runtime ready"));
-    ready_user_ = user;
-    return user;
+    if (answer->find(R"(\"exit_code\":0)") == std::string::npos)
+        return fail(ErrorCode::internal, "'true' did not end well in a runtime: " + *answer);
+    ready_user_ = std::move(user);
+    return ready_user_;
 }
 
 } // namespace mao::bench

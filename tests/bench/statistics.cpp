@@ -41,6 +41,7 @@ double ratio(const Series& of, const Series& base)
 {
     const std::size_t shared = std::min(of.rounds.size(), base.rounds.size());
     std::vector<double> ratios;
+    ratios.reserve(shared);
     for (std::size_t round = 0; round < shared; ++round)
         ratios.push_back(median(of.rounds[round]) / median(base.rounds[round]));
     return median(std::move(ratios));

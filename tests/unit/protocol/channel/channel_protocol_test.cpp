@@ -152,16 +152,17 @@ TEST_CASE("frames behind a broken one are not used")
     CHECK(wire::id_of(connection.end.received[0])->text() == "c1");
 }
 
-TEST_CASE("an error the peer reports ends the connection, and its words are cut to a length for a log")
+TEST_CASE("an error the peer reports ends the connection, and its words are made fit for a log")
 {
     Connection connection;
-    connection.peer.send(wire::ErrorMessage{
-        {},
-        Error(ErrorCode::frame_too_large, std::string(199, 'x') + "\xC3\xA9" + std::string(100'000, 'y'))});
+    connection.peer.send(
+        wire::ErrorMessage{{},
+                           Error(ErrorCode::frame_too_large, "\x1B[2J\n" + std::string(194, 'x') +
+                                                                 "\xC3\xA9" + std::string(100'000, 'y'))});
     REQUIRE(connection.until_ended());
     CHECK(connection.end.ended->code() == ErrorCode::connection_lost);
     CHECK(connection.end.ended->message() ==
-          "the connection to the peer ended: the peer says frame_too_large: " + std::string(199, 'x'));
+          "the connection to the peer ended: the peer says frame_too_large: ?[2J?" + std::string(194, 'x'));
     REQUIRE(connection.loop.until([&] { return connection.peer.read_to_end(); }));
     CHECK(connection.peer.received.empty()); // an error is not answered with an error
 }

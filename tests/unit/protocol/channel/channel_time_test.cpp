@@ -174,15 +174,30 @@ TEST_CASE("a peer that never reads ends the connection, and its memory is bounde
     CHECK(connection.end.ended->message() == "the peer does not read what is sent to it");
 }
 
+// Over a socket that holds little, so that one frame takes longer to be read than the deadline.
+Connection with_small_socket(ChannelOptions options)
+{
+    auto fds = testing::socket_pair();
+    testing::set_send_buffer(fds.first.get(), 4096);
+    return Connection(options, std::move(fds));
+}
+
 TEST_CASE("a peer that reads slowly, but reads, is not dropped")
 {
     const auto deadline = 60ms;
-    const auto make = [&] { return ChannelOptions{.write_deadline = deadline, .watch_interval = 2ms}; };
-    CHECK(survives(deadline, make, [](Connection& connection) {
+    const auto make = [&] { return with_small_socket({.write_deadline = deadline, .watch_interval = 2ms}); };
+    Clock::time_point read_at;
+    std::size_t most_read = 0;
+    CHECK(survives(deadline, make, [&](Connection& connection) {
         if (connection.end.channel->counters().bytes_sent == 0)
-            REQUIRE(connection.end.channel->send(tool_result("t", std::string(20'000'000, 'x'))).has_value());
-        connection.peer.read(16'000);
+            REQUIRE(connection.end.channel->send(tool_result("t", std::string(250'000, 'x'))).has_value());
+        if (Clock::now() - read_at < 2ms) return;
+        connection.peer.read(1000);
+        read_at = Clock::now();
+        most_read = std::max(most_read, connection.peer.bytes_read);
     }));
+    CHECK(most_read > 0);
+    CHECK(most_read < 250'000);
 }
 
 TEST_CASE("a ping is answered while a big message is under way, in both directions")

@@ -158,8 +158,8 @@ TEST_CASE("random interleavings lose nothing, reorder nothing within a stream, a
         seed = static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
     else
         seed = std::random_device{}();
+    MESSAGE("MAO_SEED=" << seed);
     for (std::uint32_t round = 0; round < 6; ++round) {
-        MESSAGE("MAO_SEED=" << seed + round);
         CAPTURE(seed + round);
         Run run(seed + round);
         run.play(80);
