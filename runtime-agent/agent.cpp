@@ -27,6 +27,9 @@ constexpr std::size_t pool_threads = 4;
 // For the last results and the acknowledgement on their way out.
 constexpr auto drain_deadline = 500ms;
 
+// A container's own signals: enough to notice, too few to fill the log.
+constexpr int ignored_signals_logged_max = 10;
+
 int open_stop_signals()
 {
     sigset_t set;
@@ -135,6 +138,8 @@ void Agent::take_signal(const signalfd_siginfo& info)
 {
     const std::string name = std::string("signal ") + ::sigabbrev_np(static_cast<int>(info.ssi_signo));
     if (!options_.is_init || info.ssi_pid == 0) return stop(name);
+    if (signals_ignored_ >= ignored_signals_logged_max) return;
+    ++signals_ignored_;
     log(LogLevel::warning,
         name + " from process " + std::to_string(info.ssi_pid) + " of this container, ignoring it");
 }

@@ -97,6 +97,7 @@ private:
     std::minstd_rand random_;
     std::string boot_id_;
     std::uint64_t statuses_sent_ = 0;
+    int signals_ignored_ = 0; // logged up to a bound only, so it may stop counting there
     bool stopping_ = false;
     Channel channel_; // the present one; null while there is none
     std::unordered_map<RequestId, std::unique_ptr<Call>> calls_;

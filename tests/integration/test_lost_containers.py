@@ -106,9 +106,9 @@ def test_a_container_renamed_by_hand_is_replaced_under_its_name(mao, user):
     assert mao.engine.id(user) != before
 
 
-def test_ten_deaths_in_a_row_leave_one_container_and_a_working_user(mao, user):
+def test_five_deaths_in_a_row_leave_one_container_and_a_working_user(mao, user):
     mao.warm(user)
-    for number in range(10):
+    for number in range(5):
         os.kill(mao.engine.init_pid(user), signal.SIGKILL)
         eventually(lambda: not mao.api.runtime(user)["connected"], "the daemon has noticed")
         assert mao.api.output(user, f"echo {number}") == f"{number}\n"

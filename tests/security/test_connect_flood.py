@@ -20,7 +20,7 @@ def descriptors(pid):
 
 def test_case_64_a_flood_from_the_host_delays_nobody_and_stays_bounded(mao, victim, alice):
     used, opened, refusals = cpu_seconds(mao.pid), descriptors(mao.pid), len(victim.refusals())
-    flood = Background(on_host, victim.socket, "flood", 4)
+    flood = Background(on_host, victim.socket, "flood", 2)
     slowest, most = 0.0, 0
     while flood.running:
         for one in (victim.user, alice):
@@ -40,7 +40,7 @@ def test_case_64_a_flood_from_the_host_delays_nobody_and_stays_bounded(mao, vict
 
 def test_case_64_a_flood_from_within_the_own_container_harms_only_itself(mao, victim, alice):
     flood = Background(mao.api.shell, victim.user, f"python3 - <<'EOF'\nimport sys\nsys.argv[1:] = ['{victim.socket}', "
-                                                   f"'flood', '3']\n{PROGRAM}\nEOF")
+                                                   f"'flood', '2']\n{PROGRAM}\nEOF")
     slowest = 0.0
     while flood.running:
         watch = Stopwatch()
@@ -53,7 +53,7 @@ def test_case_64_a_flood_from_within_the_own_container_harms_only_itself(mao, vi
 
 def test_case_64_an_agent_that_restarts_during_a_flood_is_let_in(mao, victim):
     """The flood may delay the real agent's reconnect; it must not keep it out."""
-    flood = Background(on_host, victim.socket, "flood", 3)
+    flood = Background(on_host, victim.socket, "flood", 2)
     docker("kill", victim.container)
     watch = Stopwatch()
     assert mao.api.output(victim.user, "echo back") == "back\n"

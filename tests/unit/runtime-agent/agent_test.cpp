@@ -289,7 +289,8 @@ TEST_CASE("the agent comes back quickly after its host was gone, and calls go on
     World world;
     const std::string boot_id = world.host.last_status->boot_id;
     REQUIRE(world.host.channel_
-                ->send(world.host.call("c1", "shell", {{"command", "sleep 0.15; echo done > done"}}))
+                ->send(world.host.call(
+                    "c1", "shell", {{"command", "until [ -e go ]; do sleep 0.01; done; echo done > done"}}))
                 .has_value());
     world.run_until([&] { return world.agent.calls_running() == 1; });
     world.host.stop_listening();
@@ -301,6 +302,7 @@ TEST_CASE("the agent comes back quickly after its host was gone, and calls go on
     CHECK(std::chrono::steady_clock::now() - start < 1s);
     CHECK(world.host.last_status->boot_id == boot_id);
     CHECK(world.host.last_status->activity.calls == 1);
+    world.host.tree.write("ws/go", "");
     // The end of a call from before is told, since its result can't be.
     world.run_until([&] { return world.host.introductions == 3; });
     CHECK(world.host.last_status->activity.calls == 0);

@@ -55,13 +55,13 @@ TEST_CASE("a side that pings sends one an interval and goes on while they are an
     REQUIRE(connection.loop.until([&] {
         connection.peer.read_to_end();
         for (; answered < connection.peer.received.size(); ++answered)
-            connection.peer.send(wire::Pong{*wire::id_of(connection.peer.received[answered])});
-        return answered == 10;
+            if (const auto* ping = std::get_if<wire::Ping>(&connection.peer.received[answered]))
+                connection.peer.send(wire::Pong{ping->id});
+        return answered >= 10 || connection.end.ended;
     }));
-    CHECK(connection.end.channel->is_open());
+    REQUIRE(connection.end.channel->is_open());
     CHECK(connection.end.channel->counters().unsolicited == 0);
-    CHECK(wire::id_of(connection.peer.received[0])->text() !=
-          wire::id_of(connection.peer.received[1])->text());
+    CHECK(*wire::id_of(connection.peer.received[0]) != *wire::id_of(connection.peer.received[1]));
 }
 
 TEST_CASE("three pings in a row without an answer end the connection")
@@ -164,9 +164,9 @@ TEST_CASE("a peer that never reads ends the connection, and its memory is bounde
 {
     Connection connection({.write_deadline = 20ms, .watch_interval = 2ms});
     std::size_t queued = 0;
-    const wire::Message chunk = tool_result("t", std::string(10'000'000, 'x'));
+    const wire::Message chunk = tool_result("t", std::string(8'000'000, 'x'));
     while (connection.end.channel->send(chunk).has_value())
-        queued += 10'000'000;
+        queued += 8'000'000;
     CHECK(queued <= limits::outgoing_bytes_max);
     CHECK(connection.end.channel->send(chunk).error().code() == ErrorCode::overloaded);
     REQUIRE(connection.loop.until([&] { return connection.end.ended.has_value(); }));
@@ -227,12 +227,12 @@ boost::asio::awaitable<void> drain(std::shared_ptr<Channel> channel, Clock::dura
 
 TEST_CASE("draining waits until everything is written, then ends the connection")
 {
-    Connection connection;
-    for (int i = 0; i < 30; ++i)
+    Connection connection = with_small_socket({});
+    for (int i = 0; i < 10; ++i)
         REQUIRE(connection.end.channel->send(tool_result("t", std::string(100'000, 'x'))).has_value());
     connection.end.tasks.spawn("drain", drain(connection.end.channel, 1h));
     REQUIRE(connection.loop.until([&] { return connection.peer.read_to_end(); }));
-    CHECK(connection.peer.received.size() == 30);
+    CHECK(connection.peer.received.size() == 10);
     REQUIRE(connection.until_ended());
     CHECK(connection.end.ended->code() == ErrorCode::shutting_down);
 }
