@@ -110,7 +110,6 @@ void Outbox::append_part_of(Stream& stream, std::string& out)
     const std::string_view slice =
         rest.substr(0, text::boundary_at_or_before(rest, limits::part_text_bytes_max));
     const bool more = slice.size() < rest.size();
-    out.reserve(out.size() + frame_header_bytes + limits::frame_bytes_max);
     FrameWriter frame(out);
     ObjectText object(frame.body());
     object.integer("v", protocol_version).string("type", "part").string("id", stream.id);

@@ -121,6 +121,36 @@ TEST_CASE("a message with credentials leaves nothing behind on its way out, whol
     }
 }
 
+TEST_CASE("a message leaves nothing behind wherever its text had to grow")
+{
+    for (std::size_t bytes = 0; bytes < 1000; bytes += 3) {
+        CAPTURE(bytes);
+        wire().clear();
+        const Message call = call_with_canary(bytes);
+        const Watch watch;
+        {
+            Outbox outbox;
+            REQUIRE(outbox.push(call).has_value());
+            REQUIRE(outbox.next_frame(wire()));
+        }
+        CHECK(blocks_with_canary == 0);
+    }
+}
+
+TEST_CASE("parts leave nothing behind wherever the message had to grow")
+{
+    const RequestId id = testing::request_id("c1");
+    std::string first = std::string(100, 'x') + canary;
+    const Watch watch;
+    {
+        Assembler assembler;
+        REQUIRE(assembler.add({id, 0, true, std::move(first)}).has_value());
+        for (std::int64_t sequence = 1; sequence < 200; ++sequence)
+            REQUIRE(assembler.add({id, sequence, true, std::string(1000, 'y')}).has_value());
+    }
+    CHECK(blocks_with_canary == 0);
+}
+
 TEST_CASE("a message that was never sent leaves nothing behind")
 {
     for (const std::size_t bytes : {std::size_t{10}, std::size_t{700'000}}) {
