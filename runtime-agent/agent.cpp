@@ -170,8 +170,9 @@ asio::awaitable<std::optional<Backoff::Duration>> Agent::serve_one_connection()
     const auto [error] = co_await socket.async_connect(host, asio::as_tuple(asio::use_awaitable));
     if (error || !is_peer_acceptable(socket)) co_return std::nullopt;
     const auto since = Clock::now();
-    channel_ = std::make_shared<channel::Channel>(std::move(socket), channel::ChannelOptions{}, *this,
-                                                  report_broken);
+    channel::ChannelOptions options;
+    options.after_use = wire::FrameDecoder::AfterUse::wipe; // what arrives here carries credentials (E6)
+    channel_ = std::make_shared<channel::Channel>(std::move(socket), options, *this, report_broken);
     introduce(channel_);
     const Channel serving = channel_;
     const Error why = co_await serving->run();

@@ -237,6 +237,16 @@ TEST_CASE("draining waits until everything is written, then ends the connection"
     CHECK(connection.end.ended->code() == ErrorCode::shutting_down);
 }
 
+TEST_CASE("draining waits for a write that is under way, too")
+{
+    Connection connection = with_small_socket({});
+    REQUIRE(connection.end.channel->send(tool_result("t", std::string(50'000, 'x'))).has_value());
+    REQUIRE(connection.loop.until([&] { return connection.end.channel->counters().bytes_sent > 0; }));
+    connection.end.tasks.spawn("drain", drain(connection.end.channel, 1h));
+    REQUIRE(connection.loop.until([&] { return connection.peer.read_to_end(); }));
+    CHECK(connection.peer.received.size() == 1);
+}
+
 TEST_CASE("draining an idle connection takes no time")
 {
     Connection connection;
