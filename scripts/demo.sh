@@ -31,7 +31,7 @@ docker image inspect mao-runtime:latest >/dev/null 2>&1 ||
 
 # Not below /tmp: a container has a /tmp of its own, and paths are the same inside and outside.
 # mktemp's directory is 0700: nobody else on this host looks into the demo's roots.
-work=$(mktemp -d /var/tmp/mao-demo.XXXXXX)
+work=$(mktemp -d /var/tmp/mao.XXXXXX)
 log=$work/controld.log
 daemon=
 
@@ -79,7 +79,7 @@ run() {
         case $argument in *[!a-zA-Z0-9_./-]*) line+=" \"$argument\"" ;; *) line+=" $argument" ;; esac
     done
     printf '  %s%s%s\n' "$dim" "$line" "$plain"
-    output=$("$maoctl" exec "$1" -- "${@:2}" 2>&1) || status=$?
+    output=$("$maoctl" exec --no-stdin "$1" -- "${@:2}" 2>&1) || status=$?
     printf '%s\n' "$output" | sed 's/^/    /'
     return "$status"
 }
@@ -97,10 +97,10 @@ ok "it answers on $MAO_API_SOCKET"
 
 step "2. A first command of each user: their containers are made on the way"
 secret_of() { printf '%s/%s/secret.txt' "$MAO_WORKSPACE_ROOT" "$1"; }
-run "$ann" sh -c "echo 'written by Ann' > $(secret_of "$ann"); hostname" || die "Ann's command failed"
-ann_host=$output
-run "$bob" sh -c "echo 'written by Bob' > $(secret_of "$bob"); hostname" || die "Bob's command failed"
-[ "$ann_host" != "$output" ] || die "both commands ran on the same host '$output'"
+run "$ann" sh -c "echo 'written by Ann' > $(secret_of "$ann"); readlink /proc/self/ns/mnt" || die "Ann's command failed"
+ann_namespace=$output
+run "$bob" sh -c "echo 'written by Bob' > $(secret_of "$bob"); readlink /proc/self/ns/mnt" || die "Bob's command failed"
+[ "$ann_namespace" != "$output" ] || die "both commands ran in the same mount namespace '$output'"
 run "$ann" cat "$(secret_of "$ann")" || die "Ann cannot read the own file"
 ok "two users, two containers, each with its own files"
 
@@ -115,7 +115,7 @@ expect_blind() {
     [[ $output == *"No such file or directory"* ]] || die "$3's command failed for another reason"
     ok "$3 cannot read $4's file"
     local seen
-    seen=$("$maoctl" exec "$1" -- sh -c "ls '$MAO_WORKSPACE_ROOT'; cat /proc/self/mountinfo") ||
+    seen=$("$maoctl" exec --no-stdin "$1" -- sh -c "ls '$MAO_WORKSPACE_ROOT'; cat /proc/self/mountinfo") ||
         die "$3's container does not answer"
     case $seen in
         *"$2"*) die "$3 sees a path that names $4" ;;
