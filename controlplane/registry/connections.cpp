@@ -39,13 +39,19 @@ struct Connections::Session final : channel::MessageHandler {
     void on_message(wire::Message message) override
     {
         if (auto* status = std::get_if<wire::RuntimeStatus>(&message)) {
+            if (!statuses_allowed.take()) return close_as_broken();
             last_status = std::move(*status);
             greeted.notify();
             if (runtime.channel.get() == current) runtime.status = last_status;
             return;
         }
         // The agent asks nothing of the host in this version; repeated, it is a broken or hostile peer.
-        if (++unexpected > limits::unsolicited_messages_max && current != nullptr)
+        if (++unexpected > limits::unsolicited_messages_max) close_as_broken();
+    }
+
+    void close_as_broken()
+    {
+        if (current != nullptr)
             current->close(Error(ErrorCode::invalid_message, "too many messages that nobody asked for"));
     }
 
@@ -54,6 +60,8 @@ struct Connections::Session final : channel::MessageHandler {
     std::optional<wire::RuntimeStatus> last_status;
     channel::Channel* current = nullptr;
     std::size_t unexpected = 0;
+    // A call that outlives its connection brings one; so many a minute are a flood.
+    MinuteBudget statuses_allowed{limits::unsolicited_messages_max};
 };
 
 Connections::Connections(asio::any_io_executor executor, asio::thread_pool& pool,

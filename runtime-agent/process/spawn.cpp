@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "protocol/base/secret.hpp"
 
@@ -15,7 +16,8 @@ namespace mao::agent {
 namespace {
 
 // Higher than the agent's own 0: when the container's memory is used up, the kernel ends user code first.
-constexpr const char* child_oom_score_adj = "500";
+constexpr std::string_view own_oom_score_adj = "0";
+constexpr std::string_view child_oom_score_adj = "500";
 
 class FileActions {
 public:
@@ -97,13 +99,22 @@ private:
     bool changed_ = false;
 };
 
-// From outside, since posix_spawn has no attribute for it. The program has only just started: nothing was forked yet.
-void prefer_for_oom_killer(pid_t pid) noexcept
-{
-    const std::string path = "/proc/" + std::to_string(pid) + "/oom_score_adj";
-    const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file) (void)!::write(file.get(), child_oom_score_adj, 3);
-}
+// Raises this process's own score for the time of one spawn, since posix_spawn has no attribute for it and a score set
+// from outside comes too late for what the program forks at once. Going back down to where one was needs no privilege.
+class RaisedOomScore {
+public:
+    RaisedOomScore() noexcept { set(child_oom_score_adj); }
+    RaisedOomScore(const RaisedOomScore&) = delete;
+    RaisedOomScore& operator=(const RaisedOomScore&) = delete;
+    ~RaisedOomScore() { set(own_oom_score_adj); }
+
+private:
+    static void set(std::string_view score) noexcept
+    {
+        const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+        if (file) (void)!::write(file.get(), score.data(), score.size());
+    }
+};
 
 void limit_open_files(pid_t pid, rlim_t soft) noexcept
 {
@@ -160,6 +171,7 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request)
     {
         const std::scoped_lock lock(limit_mutex_);
         const SoftLimit tagged(RLIMIT_SIGPENDING, request.pending_signals_max);
+        const RaisedOomScore preferred;
         problem = ::posix_spawn(&child.pid, request.program.c_str(), actions.get(), attributes.get(),
                                 argv.data(), environment.data());
     }
@@ -171,7 +183,6 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request)
         return fail(error_from_errno(why, "hold on to the new process"));
     }
     if (open_files_max_) limit_open_files(child.pid, *open_files_max_);
-    prefer_for_oom_killer(child.pid);
     return child;
 }
 
