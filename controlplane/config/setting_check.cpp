@@ -97,7 +97,7 @@ std::string choices_text(std::string_view choices)
 
 std::string allowed_values(const SettingRow& row)
 {
-    const std::string path = "an absolute path without '.', '..', double or trailing slashes";
+    std::string path = "an absolute path without '.', '..', double or trailing slashes";
     const std::string socket = ", at most " + std::to_string(socket_path_bytes_max) + " bytes";
     switch (row.kind) {
     case SettingKind::integer:

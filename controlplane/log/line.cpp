@@ -1,6 +1,7 @@
 #include "controlplane/log/line.hpp"
 
 #include <charconv>
+#include <cmath>
 
 #include "controlplane/config/printable.hpp"
 #include "protocol/base/text.hpp"
@@ -54,7 +55,7 @@ Shown shown_value(const Value& value, std::size_t used)
                 return {held ? "true" : "false", false};
             } else if constexpr (std::same_as<Held, double>) {
                 char buffer[32];
-                return {std::string(number(held, buffer, sizeof buffer)), held - held != 0};
+                return {std::string(number(held, buffer, sizeof buffer)), !std::isfinite(held)};
             } else {
                 return {std::to_string(held), false};
             }
