@@ -100,11 +100,15 @@ int run(const Options& options)
     for (const auto& [name, value] : machine)
         std::printf("%s: %s\n", name.c_str(), value.c_str());
     std::printf("\n%s\n%s\n", table_text(findings).c_str(), summary(findings).c_str());
+    const auto missing = missing_rows(options.rows, measured);
+    for (const std::string_view row : missing)
+        std::printf("not measured: %s\n", std::string(row).c_str());
     if (!outcome) say("mao-bench: " + outcome.error().message() + "\n");
     const bool written =
         options.json_file.empty() || write_file(options.json_file, json_text(machine, findings));
     if (!written) say("mao-bench: can't write '" + options.json_file + "'\n");
-    return outcome && written && (all_hold(findings) || !options.strict) ? 0 : 1;
+    const bool good = all_hold(findings) && missing.empty();
+    return outcome && written && (good || !options.strict) ? 0 : 1;
 }
 
 } // namespace

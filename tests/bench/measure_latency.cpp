@@ -25,6 +25,12 @@ Result<void> add_sockets(Run& run, std::vector<Subject>& subjects)
         subjects.push_back({"socket-container", per_round, warmup,
                             [probe = *probe](int count) { return probe->echo(message_bytes, count); }});
     }
+    if (run.wants("socket-apart")) {
+        auto probe = run.stage.container_probe();
+        if (!probe) return fail(std::move(probe.error()));
+        subjects.push_back({"socket-apart", per_round, warmup,
+                            [probe = *probe](int count) { return probe->echo_apart(message_bytes, count); }});
+    }
     if (run.wants("channel-echo")) {
         auto peer = run.stage.agent_peer();
         if (!peer) return fail(std::move(peer.error()));

@@ -65,7 +65,8 @@ std::string_view usage() noexcept
            "  --rows A,B    only these rows, and those they are held against\n"
            "  --json FILE   the figures for programs, too\n"
            "  --quick       fewer rounds: to see that it works, not to judge by\n"
-           "  --strict      a missed bar makes the exit status 1, as a failure to measure does\n"
+           "  --strict      a missed bar or a row without figures makes the exit status 1, as a failure "
+           "does\n"
            "  --image NAME  the runtime image (mao-runtime:latest)\n";
 }
 

@@ -1,7 +1,10 @@
 #include "tests/bench/probe.hpp"
 
+#include <sched.h>
+
 #include <cstdint>
 #include <filesystem>
+#include <thread>
 
 #include "tests/bench/clock.hpp"
 #include "tests/bench/local_socket.hpp"
@@ -10,6 +13,31 @@ namespace mao::bench {
 namespace {
 
 constexpr auto connect_limit = std::chrono::seconds(20);
+
+// Keeps a process on one core as long as it lives; 0 is the benchmark's own main thread.
+class Pinned {
+public:
+    Pinned(pid_t pid, int core) : pid_(pid)
+    {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        is_pinned_ = ::sched_getaffinity(pid, sizeof before_, &before_) == 0 &&
+                     ::sched_setaffinity(pid, sizeof one, &one) == 0;
+    }
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+    ~Pinned()
+    {
+        if (is_pinned_) ::sched_setaffinity(pid_, sizeof before_, &before_);
+    }
+    bool is_pinned() const noexcept { return is_pinned_; }
+
+private:
+    pid_t pid_;
+    cpu_set_t before_{};
+    bool is_pinned_ = false;
+};
 
 } // namespace
 
@@ -21,7 +49,8 @@ Result<Probe> Probe::on_host(const std::string& program, const std::string& sock
     if (!child) return fail(std::move(child.error()));
     auto socket = accept_from(*listener, connect_limit);
     if (!socket) return fail(std::move(socket.error()).while_doing("wait for the probe on the host"));
-    return Probe(std::move(*socket), std::move(*child), std::nullopt);
+    const pid_t pid = child->pid();
+    return Probe(std::move(*socket), pid, std::move(*child), std::nullopt);
 }
 
 Result<Probe> Probe::in_container(Docker& docker, control::ContainerSpec spec, const std::string& name,
@@ -36,7 +65,9 @@ Result<Probe> Probe::in_container(Docker& docker, control::ContainerSpec spec, c
     if (!container) return fail(std::move(container.error()));
     auto socket = accept_from(*listener, connect_limit);
     if (!socket) return fail(std::move(socket.error()).while_doing("wait for the probe in its container"));
-    return Probe(std::move(*socket), std::nullopt, std::move(*container));
+    const auto pid = docker.init_pid(container->id());
+    if (!pid) return fail(pid.error());
+    return Probe(std::move(*socket), *pid, std::nullopt, std::move(*container));
 }
 
 Result<void> Probe::ask(ProbeTask task, std::size_t bytes, int count)
@@ -58,6 +89,16 @@ Result<std::vector<double>> Probe::echo(std::size_t bytes, int count)
         times.push_back(microseconds_since(begun));
     }
     return times;
+}
+
+Result<std::vector<double>> Probe::echo_apart(std::size_t bytes, int count)
+{
+    if (std::thread::hardware_concurrency() < 2) return std::vector<double>();
+    const Pinned here(0, 0);
+    const Pinned there(pid_, 1);
+    if (!here.is_pinned() || !there.is_pinned())
+        return fail(ErrorCode::permission_denied, "the two ends can't be kept on cores 0 and 1");
+    return echo(bytes, count);
 }
 
 Result<std::vector<double>> Probe::spawn_bash(int count)

@@ -23,15 +23,18 @@ public:
                                       const std::string& program, const std::string& socket_path);
 
     Result<std::vector<double>> echo(std::size_t bytes, int count);
+    // The same while the two ends are kept on different cores; nothing on a machine with one.
+    Result<std::vector<double>> echo_apart(std::size_t bytes, int count);
     Result<std::vector<double>> spawn_bash(int count);
 
 private:
-    Probe(UniqueFd socket, std::optional<Child> child, std::optional<BenchContainer> container)
-        : socket_(std::move(socket)), child_(std::move(child)), container_(std::move(container))
+    Probe(UniqueFd socket, pid_t pid, std::optional<Child> child, std::optional<BenchContainer> container)
+        : socket_(std::move(socket)), pid_(pid), child_(std::move(child)), container_(std::move(container))
     {}
     Result<void> ask(ProbeTask task, std::size_t bytes, int count);
 
     UniqueFd socket_;
+    pid_t pid_;
     std::optional<Child> child_;
     std::optional<BenchContainer> container_;
 };

@@ -33,6 +33,7 @@ std::vector<Row> make_rows()
     return {
         {"socket-host", "raw socket ping-pong, host to host", latency, microseconds, "", {}},
         {"socket-container", "raw socket ping-pong, host to container", latency, microseconds, "socket-host", {}},
+        {"socket-apart", "the same, each end on a core of its own", latency, microseconds, "socket-container", {}},
         {"channel-echo", "ping of the agent over the channel", latency, microseconds, "socket-container",
          {ratio_at_most(2)}},
         {"http-health", "GET /healthz, the daemon's HTTP alone", latency, microseconds, "socket-container", {}},
@@ -104,6 +105,17 @@ Result<std::set<std::string_view>> chosen_rows(std::string_view names)
             chosen.insert(row->name);
     }
     return chosen;
+}
+
+std::vector<std::string_view> missing_rows(const std::set<std::string_view>& chosen, const Measured& measured)
+{
+    std::vector<std::string_view> missing;
+    for (const Row& row : rows()) {
+        const auto series = measured.find(row.name);
+        const bool is_measured = series != measured.end() && !series->second.empty();
+        if (chosen.contains(row.name) && !is_measured) missing.push_back(row.name);
+    }
+    return missing;
 }
 
 double in_unit(double value, Unit unit) noexcept

@@ -48,6 +48,10 @@ Result<std::set<std::string_view>> chosen_rows(std::string_view names);
 
 using Measured = std::map<std::string_view, Series>; // by a row's name
 
+// Chosen, but not measured; in the table's order.
+std::vector<std::string_view> missing_rows(const std::set<std::string_view>& chosen,
+                                           const Measured& measured);
+
 enum class Verdict { pass, miss, information };
 
 struct Finding {

@@ -62,6 +62,16 @@ TEST_CASE("an unknown row is refused with the names there are")
     }
 }
 
+TEST_CASE("a row that was chosen and has no figures is told")
+{
+    Measured measured;
+    measured["agent-size"].rounds = {{1}};
+    measured["socket-host"]; // begun, but without a single round
+    const std::set<std::string_view> chosen{"cold-connect", "agent-size", "socket-host"};
+    CHECK(missing_rows(chosen, measured) == std::vector<std::string_view>{"socket-host", "cold-connect"});
+    CHECK(missing_rows({"agent-size"}, measured).empty());
+}
+
 TEST_CASE("a bar holds up to its very value and not beyond")
 {
     struct Case {
