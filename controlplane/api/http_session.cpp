@@ -34,6 +34,7 @@ std::string_view reason_of(int status)
 {
     switch (status) {
     case 200: return "OK";
+    case 201: return "Created";
     case 204: return "No Content";
     case 400: return "Bad Request";
     case 403: return "Forbidden";
@@ -95,9 +96,17 @@ asio::awaitable<void> HttpSession::run()
         const bool is_request = co_await read_request();
         if (!is_request) break;
         enter(Phase::handling);
-        const Reply reply = co_await router_.serve(request_);
+        Reply reply = co_await router_.serve(request_);
+        if (reply.take_over) {
+            co_await hand_over(std::move(reply));
+            break;
+        }
         const bool keep_alive = parser_.keep_alive() && !finishing_;
-        const bool written = co_await write(reply, keep_alive);
+        bool written = false;
+        if (reply.stream)
+            written = co_await write_stream(reply, keep_alive);
+        else
+            written = co_await write(reply, keep_alive);
         if (!written || !keep_alive) break;
         forget_large_body();
     }
@@ -175,15 +184,81 @@ asio::awaitable<bool> HttpSession::write(const Reply& reply, bool keep_alive)
     co_return !problem;
 }
 
+// Counts what goes through, and frames it where its length was not told.
+class HttpSession::Sink final : public BodySink {
+public:
+    Sink(HttpSession& session, std::optional<std::uint64_t> length) : session_(session), left_(length) {}
+
+    asio::awaitable<bool> write(std::string_view bytes) override
+    {
+        if (bytes.empty()) co_return true;
+        if (left_) {
+            ensure(bytes.size() <= *left_, "a body is as long as its head said");
+            *left_ -= bytes.size();
+            const bool sent = co_await session_.write_piece({}, bytes, {});
+            co_return sent;
+        }
+        std::array<char, 24> size;
+        const auto [end, problem] = std::to_chars(size.data(), size.data() + 16, bytes.size(), 16);
+        end[0] = '\r';
+        end[1] = '\n';
+        const bool sent = co_await session_.write_piece({size.data(), end + 2}, bytes, "\r\n");
+        co_return sent;
+    }
+
+    bool whole() const noexcept { return !left_ || *left_ == 0; }
+
+private:
+    HttpSession& session_;
+    std::optional<std::uint64_t> left_;
+};
+
+asio::awaitable<bool> HttpSession::write_piece(std::string_view before, std::string_view bytes,
+                                               std::string_view after)
+{
+    const std::array<asio::const_buffer, 3> parts = {asio::buffer(before), asio::buffer(bytes),
+                                                     asio::buffer(after)};
+    enter(Phase::writing);
+    const auto [problem, written] = co_await asio::async_write(socket_, parts, expected_failure);
+    // Between pieces the handler may wait for as long as it likes.
+    if (!problem) enter(Phase::streaming);
+    co_return !problem;
+}
+
+// False: the connection must be closed.
+asio::awaitable<bool> HttpSession::write_stream(const Reply& reply, bool keep_alive)
+{
+    fill_head(reply, keep_alive);
+    const bool head_written = co_await write_piece(head_, {}, {});
+    if (!head_written) co_return false;
+    if (request_.method == Method::head) co_return true;
+    Sink sink(*this, reply.stream_bytes);
+    const bool finished = co_await reply.stream(sink);
+    if (!finished || !sink.whole()) co_return false;
+    if (reply.stream_bytes) co_return true;
+    const bool ended = co_await write_piece("0\r\n\r\n", {}, {});
+    co_return ended;
+}
+
+asio::awaitable<void> HttpSession::hand_over(Reply reply)
+{
+    std::string unread(input_.get() + input_begin_, input_end_ - input_begin_);
+    input_begin_ = input_end_ = 0;
+    Socket socket = std::move(socket_);
+    co_await reply.take_over(std::move(socket), std::move(unread));
+}
+
 void HttpSession::fill_head(const Reply& reply, bool keep_alive)
 {
     head_.assign("HTTP/1.1 ");
     append_number(head_, static_cast<std::size_t>(reply.status));
     head_.append(" ").append(reason_of(reply.status)).append("\r\n");
     if (!reply.content_type.empty()) append_header(head_, "Content-Type", reply.content_type);
-    if (reply.status != 204) {
+    if (reply.stream && !reply.stream_bytes) {
+        head_.append("Transfer-Encoding: chunked\r\n");
+    } else if (reply.status != 204) {
         head_.append("Content-Length: ");
-        append_number(head_, reply.body.size());
+        append_number(head_, reply.stream ? *reply.stream_bytes : reply.body.size());
         head_.append("\r\n");
     }
     for (const auto& [name, value] : reply.headers)
@@ -219,7 +294,7 @@ asio::awaitable<void> HttpSession::linger()
 void HttpSession::enter(Phase phase)
 {
     phase_ = phase;
-    if (phase == Phase::handling) return;
+    if (phase == Phase::handling || phase == Phase::streaming) return;
     const auto allowed = phase == Phase::idle   ? deadlines_.idle
                          : phase == Phase::head ? deadlines_.header
                                                 : deadlines_.body;
@@ -238,7 +313,8 @@ void HttpSession::forget_large_body()
 void HttpSession::check_deadline(Clock::time_point now)
 {
     // How long a handler may take is for the call to say.
-    if (phase_ == Phase::handling || phase_ == Phase::closed || now < deadline_) return;
+    if (phase_ == Phase::handling || phase_ == Phase::streaming || phase_ == Phase::closed || now < deadline_)
+        return;
     if (phase_ == Phase::head || phase_ == Phase::body) {
         overdue_ = true;
         boost::system::error_code ignored;

@@ -46,12 +46,17 @@ public:
     void abandon();
 
 private:
-    enum class Phase { idle, head, body, handling, writing, lingering, closed };
+    class Sink;
+    enum class Phase { idle, head, body, handling, writing, streaming, lingering, closed };
 
     boost::asio::awaitable<bool> read_request();
     boost::asio::awaitable<bool> read_some();
     boost::asio::awaitable<void> allow_body();
     boost::asio::awaitable<bool> write(const Reply& reply, bool keep_alive);
+    boost::asio::awaitable<bool> write_stream(const Reply& reply, bool keep_alive);
+    boost::asio::awaitable<bool> write_piece(std::string_view before, std::string_view bytes,
+                                             std::string_view after);
+    boost::asio::awaitable<void> hand_over(Reply reply);
     boost::asio::awaitable<void> refuse(Error error);
     boost::asio::awaitable<void> linger();
     Result<void> parse_buffered();

@@ -6,12 +6,16 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/json/value.hpp>
 
 #include "protocol/base/error.hpp"
@@ -56,11 +60,32 @@ struct Request {
 // {user} as a type: the edge where a user id is checked (M8).
 Result<UserId> user_of(const Request& request);
 
+// Where a body goes that is written piece by piece.
+class BodySink {
+public:
+    // Returns once the bytes are on their way, so that a slow client holds the writer back; false: it is gone.
+    virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
+
+protected:
+    ~BodySink() = default;
+};
+
 struct Reply {
+    using Socket = boost::asio::local::stream_protocol::socket;
+
     int status = 200;
     std::string_view content_type = "application/json"; // a literal
     std::string body;
     std::vector<std::pair<std::string_view, std::string>> headers; // names are literals, values one line
+
+    // Instead of `body`: called after the head was sent. Returns false where it had to break off; the connection is
+    // closed then, so that the client does not take what it has for all of it.
+    std::function<boost::asio::awaitable<bool>(BodySink&)> stream;
+    std::optional<std::uint64_t> stream_bytes; // exactly; unknown: sent in chunks
+
+    // Instead of any reply: the connection leaves HTTP (a WebSocket) and is this function's; `unread` came behind the
+    // request.
+    std::function<boost::asio::awaitable<void>(Socket socket, std::string unread)> take_over;
 };
 
 Reply json_reply(const boost::json::value& body, int status = 200);

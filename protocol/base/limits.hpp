@@ -39,6 +39,38 @@ inline constexpr std::size_t outgoing_control_bytes_max = 1024 * 1024;
 // Gathered into one write: keeps the time to the next control frame short.
 inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
 
+// -- Byte streams: terminals and files (P5) --
+
+// What one side may allow the other to send ahead. A gigabyte a second with an answer within a millisecond fits.
+inline constexpr std::size_t stream_window_bytes_max = 4 * 1024 * 1024;
+// Of a file: four frames on the way hide the time its reader takes.
+inline constexpr std::size_t file_window_bytes = 1024 * 1024;
+// Of a terminal's output and input: a screen has some kilobytes; what is on the way is what Ctrl-C must wait for.
+inline constexpr std::size_t terminal_window_bytes = 256 * 1024;
+// The bytes of one frame: in JSON they grow by a third.
+inline constexpr std::size_t raw_payload_bytes_max = frame_bytes_max - 8;
+inline constexpr std::size_t json_payload_bytes_max = 180 * 1024;
+// Both directions, terminals and files of one connection together.
+inline constexpr std::size_t byte_streams_max = 256;
+
+// -- Terminals (Y1-Y3) --
+
+// What can be shown again to one who comes back (Y2).
+inline constexpr std::size_t terminal_replay_bytes = 256 * 1024;
+inline constexpr std::size_t terminals_max = 64;
+// After its program ended a terminal can still be looked at.
+inline constexpr auto terminal_kept_after_end = 10min;
+
+// -- Kept results (P7) --
+
+// Asked again with the same id, an agent answers from these; beyond, the oldest is forgotten and said to be.
+inline constexpr std::size_t kept_results_bytes_max = 16 * 1024 * 1024;
+inline constexpr std::size_t kept_results_max = 1024;
+inline constexpr auto kept_result_age_max = 60min;
+// Output events of one running call that wait to be asked for again.
+inline constexpr std::size_t kept_output_bytes_max = 256 * 1024;
+inline constexpr std::size_t digest_bytes_max = 128;
+
 // -- Calls on one connection --
 
 inline constexpr std::size_t in_flight_requests_max = 1024;

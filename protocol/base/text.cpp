@@ -96,6 +96,29 @@ constexpr std::array<std::int8_t, 256> make_values() noexcept
 }
 constexpr auto values = make_values();
 
+// Two characters for each 12 bits: half the look-ups.
+constexpr std::array<std::array<char, 2>, 4096> make_pairs() noexcept
+{
+    std::array<std::array<char, 2>, 4096> pairs{};
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        pairs[i] = {alphabet[i >> 6], alphabet[i & 63]};
+    return pairs;
+}
+constexpr auto pairs = make_pairs();
+
+// What each character adds to a group of four, by its place in it; a bit above the 24 for one of no alphabet.
+constexpr std::uint32_t not_base64 = 0x0100'0000;
+constexpr std::array<std::array<std::uint32_t, 256>, 4> make_places() noexcept
+{
+    std::array<std::array<std::uint32_t, 256>, 4> places{};
+    for (std::size_t place = 0; place < places.size(); ++place)
+        for (std::size_t c = 0; c < 256; ++c)
+            places[place][c] =
+                values[c] < 0 ? not_base64 : static_cast<std::uint32_t>(values[c]) << (18 - 6 * place);
+    return places;
+}
+constexpr auto places = make_places();
+
 } // namespace
 
 bool is_utf8(std::string_view bytes) noexcept
@@ -139,46 +162,63 @@ std::size_t incomplete_tail_bytes(std::string_view bytes) noexcept
 std::string to_base64(std::string_view bytes)
 {
     std::string out;
-    out.reserve((bytes.size() + 2) / 3 * 4);
+    append_base64(out, bytes);
+    return out;
+}
+
+void append_base64(std::string& out, std::string_view bytes)
+{
+    const std::size_t start = out.size();
+    out.resize(start + (bytes.size() + 2) / 3 * 4);
+    char* to = out.data() + start;
     const auto at = [&](std::size_t i) {
         return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i]));
     };
     std::size_t i = 0;
-    for (; i + 3 <= bytes.size(); i += 3) {
+    for (; i + 3 <= bytes.size(); i += 3, to += 4) {
         const std::uint32_t word = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
-        for (int shift = 18; shift >= 0; shift -= 6)
-            out += alphabet[word >> shift & 63];
+        std::memcpy(to, pairs[word >> 12].data(), 2);
+        std::memcpy(to + 2, pairs[word & 0xFFF].data(), 2);
     }
     const std::size_t rest = bytes.size() - i;
-    if (rest == 0) return out;
+    if (rest == 0) return;
     const std::uint32_t word = at(i) << 16 | (rest == 2 ? at(i + 1) << 8 : 0);
-    out += alphabet[word >> 18 & 63];
-    out += alphabet[word >> 12 & 63];
-    out += rest == 2 ? alphabet[word >> 6 & 63] : '=';
-    out += '=';
-    return out;
+    *to++ = alphabet[word >> 18 & 63];
+    *to++ = alphabet[word >> 12 & 63];
+    *to++ = rest == 2 ? alphabet[word >> 6 & 63] : '=';
+    *to = '=';
 }
 
 std::optional<std::string> from_base64(std::string_view text)
 {
-    if (text.size() % 4 != 0) return std::nullopt;
     std::string out;
-    out.reserve(text.size() / 4 * 3);
-    for (std::size_t i = 0; i < text.size(); i += 4) {
-        const bool last = i + 4 == text.size();
-        const std::size_t padding = !last || text[i + 3] != '=' ? 0 : text[i + 2] == '=' ? 2 : 1;
-        std::uint32_t word = 0;
-        for (std::size_t k = 0; k < 4; ++k) {
-            const int value = k >= 4 - padding ? 0 : values[static_cast<unsigned char>(text[i + k])];
-            if (value < 0) return std::nullopt;
-            word = word << 6 | static_cast<std::uint32_t>(value);
-        }
-        // Bits that no byte uses must be zero: one encoding for one meaning.
-        if ((padding == 1 && (word & 0xFF) != 0) || (padding == 2 && (word & 0xFFFF) != 0))
-            return std::nullopt;
-        for (std::size_t k = 0; k < 3 - padding; ++k)
-            out += static_cast<char>(word >> (16 - 8 * k) & 0xFF);
+    if (text.empty()) return out;
+    if (text.size() % 4 != 0) return std::nullopt;
+    const std::size_t padding = !text.ends_with('=') ? 0 : text.ends_with("==") ? 2 : 1;
+    out.resize(text.size() / 4 * 3);
+    char* to = out.data();
+    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    std::uint32_t seen = 0;
+    std::uint32_t word = 0;
+    const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
+    for (std::size_t i = 0; i < whole; i += 4, to += 3) {
+        word = places[0][at(i)] | places[1][at(i + 1)] | places[2][at(i + 2)] | places[3][at(i + 3)];
+        seen |= word;
+        to[0] = static_cast<char>(word >> 16);
+        to[1] = static_cast<char>(word >> 8);
+        to[2] = static_cast<char>(word);
     }
+    if (padding != 0) {
+        word =
+            places[0][at(whole)] | places[1][at(whole + 1)] | (padding == 1 ? places[2][at(whole + 2)] : 0);
+        seen |= word;
+        // Bits that no byte uses must be zero: one encoding for one meaning.
+        if ((word & (padding == 1 ? 0xFFU : 0xFFFFU)) != 0) return std::nullopt;
+        *to++ = static_cast<char>(word >> 16);
+        if (padding == 1) *to++ = static_cast<char>(word >> 8);
+        out.resize(static_cast<std::size_t>(to - out.data()));
+    }
+    if ((seen & not_base64) != 0) return std::nullopt;
     return out;
 }
 

@@ -23,6 +23,7 @@ std::size_t incomplete_tail_bytes(std::string_view bytes) noexcept;
 
 // Standard alphabet with padding. Decoding refuses anything else: white space, missing padding, stray bits.
 std::string to_base64(std::string_view bytes);
+void append_base64(std::string& out, std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
 
 } // namespace mao::text

@@ -1,5 +1,9 @@
 #include "protocol/channel/channel.hpp"
 
+#include <vector>
+
+#include "protocol/channel/byte_stream.hpp"
+
 namespace mao::channel {
 namespace asio = boost::asio;
 namespace {
@@ -12,13 +16,20 @@ bool is(const wire::Message& message) noexcept
     return std::holds_alternative<T>(message);
 }
 
+bool begins_or_refuses(const wire::Message& message) noexcept
+{
+    return is<wire::ReadBytesBegin>(message) || is<wire::ReadBytesResult>(message);
+}
+
 // Tells the type that answers a request: the caller will rely on it, whatever a peer sends under the same id.
 using IsAnswer = bool (*)(const wire::Message& message) noexcept;
 
 IsAnswer answer_to(const wire::Message& request) noexcept
 {
-    if (is<wire::ToolCall>(request)) return is<wire::ToolResult>;
-    if (is<wire::ReadBytes>(request)) return is<wire::ReadBytesResult>;
+    if (is<wire::ToolCall>(request) || is<wire::ToolAttach>(request)) return is<wire::ToolResult>;
+    if (const auto* read = std::get_if<wire::ReadBytes>(&request))
+        return read->stream ? begins_or_refuses : is<wire::ReadBytesResult>;
+    if (is<wire::PtyOpen>(request) || is<wire::PtyAttach>(request)) return is<wire::PtyOpened>;
     if (is<wire::Shutdown>(request)) return is<wire::ShutdownAck>;
     return is<wire::Pong>;
 }
@@ -33,10 +44,11 @@ Clock::time_point deadline_after(Clock::duration limit)
 
 // On the frame of the coroutine that waits; on the table exactly as long.
 struct Channel::Waiter {
-    Waiter(Channel& channel, RequestId request_id, IsAnswer is_the_answer)
+    Waiter(Channel& channel, RequestId request_id, IsAnswer is_the_answer, OnOutput output)
         : owner(channel),
           id(std::move(request_id)),
           is_answer(is_the_answer),
+          on_output(std::move(output)),
           answered(channel.socket_.get_executor())
     {
         owner.in_flight_.emplace(id, this);
@@ -48,6 +60,7 @@ struct Channel::Waiter {
     Channel& owner;
     RequestId id;
     IsAnswer is_answer;
+    OnOutput on_output;
     Event answered;
     std::optional<Result<wire::Message>> answer;
 };
@@ -119,6 +132,12 @@ void Channel::end(Error why, Error told)
         waiter->answer = fail(told_);
         waiter->answered.notify();
     }
+    // By id: to end one may destroy others.
+    std::vector<RequestId> ids;
+    for (const auto& [id, stream] : streams_)
+        ids.push_back(id);
+    for (const RequestId& id : ids)
+        if (ByteStream* stream = stream_of(id)) stream->end(told_);
     end_.notify();
     written_.notify();
 }
@@ -141,7 +160,8 @@ Result<void> Channel::send(const wire::Message& message)
     return queued;
 }
 
-asio::awaitable<Result<wire::Message>> Channel::request(wire::Message message, Duration limit)
+asio::awaitable<Result<wire::Message>> Channel::request(wire::Message message, Duration limit,
+                                                        OnOutput on_output)
 {
     const auto self = shared_from_this();
     const RequestId id = *wire::id_of(message);
@@ -151,8 +171,8 @@ asio::awaitable<Result<wire::Message>> Channel::request(wire::Message message, D
     if (in_flight_.size() >= limits::in_flight_requests_max)
         co_return fail(ErrorCode::overloaded,
                        std::to_string(in_flight_.size()) + " requests wait for an answer already");
-    const bool can_be_cancelled = is<wire::ToolCall>(message);
-    Waiter waiter(*this, id, answer_to(message));
+    const bool can_be_cancelled = is<wire::ToolCall>(message) || is<wire::ToolAttach>(message);
+    Waiter waiter(*this, id, answer_to(message), std::move(on_output));
     auto sent = send(message);
     if (!sent) co_return fail(sent.error());
     message = wire::Ping{id}; // its arguments and credentials are not held while the peer works
@@ -179,6 +199,60 @@ void Channel::abandon(const RequestId& id, bool can_be_cancelled)
 {
     if (!can_be_cancelled || !peer_.has(wire::Capability::tool_cancel)) return;
     (void)send(wire::ToolCancel{id}); // a peer that can't be told has lost the call anyway
+}
+
+Result<void> Channel::add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window)
+{
+    if (ended_) return fail(told_);
+    if (form.number && streams_by_number_.contains(*form.number))
+        return fail(ErrorCode::duplicate_request,
+                    "the stream number " + std::to_string(*form.number) + " is in use");
+    auto opened = outbox_.open_stream(stream.id(), form, send_window);
+    if (!opened) return opened;
+    streams_.emplace(stream.id(), &stream);
+    if (form.number) {
+        streams_by_number_.emplace(*form.number, &stream);
+        decoder_.allow_raw();
+    }
+    return {};
+}
+
+void Channel::remove_stream(const ByteStream& stream)
+{
+    outbox_.close_stream(stream.id());
+    streams_.erase(stream.id());
+    if (stream.number_) streams_by_number_.erase(*stream.number_);
+}
+
+Result<void> Channel::send_bytes(const RequestId& id, std::string_view bytes)
+{
+    if (ended_) return fail(told_);
+    auto queued = outbox_.push_bytes(id, bytes);
+    if (queued) wake_writer_.notify();
+    return queued;
+}
+
+Result<void> Channel::allow(const RequestId& id, std::size_t bytes)
+{
+    auto allowed = outbox_.grant(id, bytes);
+    if (ByteStream* stream = stream_of(id)) stream->room_changed();
+    return allowed;
+}
+
+ByteStream* Channel::stream_of(const RequestId& id) noexcept
+{
+    const auto entry = streams_.find(id);
+    return entry == streams_.end() ? nullptr : entry->second;
+}
+
+bool Channel::deliver_output(wire::ToolOutput& output)
+{
+    const auto entry = in_flight_.find(output.id);
+    if (entry == in_flight_.end() || entry->second->answer || !entry->second->on_output) return false;
+    // Copied: the caller may give up, and take it along, while it is told.
+    const OnOutput on_output = entry->second->on_output;
+    on_output(std::move(output));
+    return true;
 }
 
 void Channel::learn(const wire::Capabilities& peer)

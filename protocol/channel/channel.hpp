@@ -10,6 +10,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -49,6 +50,8 @@ struct ChannelCounters {
     std::uint64_t unsolicited = 0; // answers to nothing we wait for; dropped
 };
 
+class ByteStream;
+
 class Channel : public std::enable_shared_from_this<Channel> {
 public:
     using Socket = boost::asio::local::stream_protocol::socket;
@@ -70,7 +73,11 @@ public:
     // Sends a tool_call, read_bytes, shutdown or ping and waits for the answer: of the type that belongs to it, with the
     // same id. Errors: those of `send`, what the peer answers, duplicate_request, deadline_exceeded, connection_lost (the
     // outcome is unknown then). A call that is given up is cancelled at the peer, and its late answer is dropped.
-    boost::asio::awaitable<Result<wire::Message>> request(wire::Message message, Duration limit);
+    // A read_bytes with an offer is answered by read_bytes_begin, or by a read_bytes_result that says why not.
+    // `on_output` is told of the call's output until the answer is there.
+    using OnOutput = std::function<void(wire::ToolOutput)>;
+    boost::asio::awaitable<Result<wire::Message>> request(wire::Message message, Duration limit,
+                                                          OnOutput on_output = nullptr);
 
     // Ends the connection; `run` returns with `why`, and so do waiting requests. What is queued is not waited for.
     void close(Error why);
@@ -80,10 +87,22 @@ public:
     bool is_open() const noexcept { return !ended_; }
     const ChannelCounters& counters() const noexcept { return counters_; }
     std::size_t requests_in_flight() const noexcept { return in_flight_.size(); }
+    // Queued and not yet sent.
+    std::size_t bytes_waiting() const noexcept { return outbox_.pending_bytes(); }
+    // What the peer named; before it did, all of this build.
+    const wire::Capabilities& peer_capabilities() const noexcept { return peer_; }
+    boost::asio::any_io_executor executor() { return socket_.get_executor(); }
 
 private:
+    friend class ByteStream;
     struct Waiter;
     struct EndsWithLoop;
+
+    Result<void> add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window);
+    void remove_stream(const ByteStream& stream);
+    std::size_t room_of(const RequestId& id) const noexcept { return outbox_.room(id); }
+    Result<void> send_bytes(const RequestId& id, std::string_view bytes);
+    Result<void> allow(const RequestId& id, std::size_t bytes);
 
     using Self = std::shared_ptr<Channel>; // each loop keeps the channel alive, whoever else lets go of it
     static Error lost(const std::string& how);
@@ -93,7 +112,13 @@ private:
     Result<void> take_frames();
     Result<void> take(wire::Message message);
     Result<void> take_part(wire::Part part);
+    Result<void> take_raw(std::string_view body);
+    Result<void> take_bytes(ByteStream* stream, std::string_view bytes);
+    ByteStream* stream_of(const RequestId& id) noexcept;
+    void finish_stream(const wire::Message& message);
+    Result<void> count_unsolicited();
     bool deliver(wire::Message& message);
+    bool deliver_output(wire::ToolOutput& output);
     void learn(const wire::Capabilities& peer);
     bool is_pong_due();
     void fill(std::string& batch);
@@ -112,6 +137,8 @@ private:
     wire::Assembler assembler_;
     wire::Outbox outbox_;
     std::unordered_map<RequestId, Waiter*> in_flight_;
+    std::unordered_map<RequestId, ByteStream*> streams_;
+    std::unordered_map<std::uint32_t, ByteStream*> streams_by_number_;
     Event wake_writer_;
     Event written_;
     Event end_;

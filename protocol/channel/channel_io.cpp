@@ -7,7 +7,9 @@
 
 #include "protocol/base/secret.hpp"
 #include "protocol/base/text.hpp"
+#include "protocol/channel/byte_stream.hpp"
 #include "protocol/channel/channel.hpp"
+#include "protocol/wire/raw_frame.hpp"
 
 namespace mao::channel {
 namespace asio = boost::asio;
@@ -25,7 +27,8 @@ bool is(const wire::Message& message) noexcept
 bool is_answer(const wire::Message& message) noexcept
 {
     return is<wire::ToolResult>(message) || is<wire::ReadBytesResult>(message) ||
-           is<wire::ShutdownAck>(message) || is<wire::Pong>(message) || is<wire::ErrorMessage>(message);
+           is<wire::ReadBytesBegin>(message) || is<wire::ShutdownAck>(message) || is<wire::Pong>(message) ||
+           is<wire::ErrorMessage>(message);
 }
 
 // What a peer says of itself goes into logs: not at any length, nor with line ends.
@@ -77,6 +80,10 @@ Result<void> Channel::take_frames()
         if (!body) return fail(body.error());
         if (!*body) break;
         mid_frame_since_.reset(); // a whole frame is progress, also when the next one has begun
+        if (decoder_.last_is_raw()) {
+            if (auto taken = take_raw(**body); !taken) return taken;
+            continue;
+        }
         auto message = wire::parse(**body);
         if (!message) return fail(message.error());
         auto* part = std::get_if<wire::Part>(&*message);
@@ -118,15 +125,62 @@ Result<void> Channel::take(wire::Message message)
         close(lost(said_by_peer(error->error)));
         return {};
     }
+    if (const auto* data = std::get_if<wire::PtyData>(&message))
+        return take_bytes(stream_of(data->id), data->bytes);
+    if (const auto* data = std::get_if<wire::BytesData>(&message))
+        return take_bytes(stream_of(data->id), data->bytes);
+    if (const auto* window = std::get_if<wire::Window>(&message))
+        return allow(window->id, static_cast<std::size_t>(window->bytes));
+    if (auto* output = std::get_if<wire::ToolOutput>(&message))
+        return deliver_output(*output) ? Result<void>() : count_unsolicited();
     if (const auto* status = std::get_if<wire::RuntimeStatus>(&message)) learn(status->capabilities);
+    // An answer to pty_open or pty_attach; else a terminal that is announced.
+    if (is<wire::PtyOpened>(message) && deliver(message)) return {};
+    if (is<wire::PtyClose>(message)) finish_stream(message);
     if (!is_answer(message)) {
         handler_.on_message(std::move(message));
         return {};
     }
     if (deliver(message)) return {};
     if (is<wire::Pong>(message) && is_pong_due()) return {};
+    if (is<wire::ReadBytesResult>(message) && stream_of(*wire::id_of(message)) != nullptr) {
+        finish_stream(message);
+        return {};
+    }
+    return count_unsolicited();
+}
+
+Result<void> Channel::count_unsolicited()
+{
     if (++counters_.unsolicited <= limits::unsolicited_messages_max) return {};
     return fail(ErrorCode::invalid_message, "too many answers to nothing that was asked");
+}
+
+Result<void> Channel::take_raw(std::string_view body)
+{
+    auto payload = wire::parse_raw(body);
+    if (!payload) return fail(payload.error());
+    const auto stream = streams_by_number_.find(payload->number);
+    return take_bytes(stream == streams_by_number_.end() ? nullptr : stream->second, payload->bytes);
+}
+
+// Bytes of a stream that was closed here may still be on their way; they count as unsolicited like any answer.
+Result<void> Channel::take_bytes(ByteStream* stream, std::string_view bytes)
+{
+    if (bytes.empty()) return fail(ErrorCode::invalid_message, "a stream's frame holds no bytes");
+    if (stream == nullptr) return count_unsolicited();
+    return stream->arrived(bytes);
+}
+
+void Channel::finish_stream(const wire::Message& message)
+{
+    ByteStream* stream = stream_of(*wire::id_of(message));
+    if (stream == nullptr) return;
+    const auto* result = std::get_if<wire::ReadBytesResult>(&message);
+    if (result != nullptr && !result->bytes)
+        stream->end(result->bytes.error());
+    else
+        stream->end(std::nullopt);
 }
 
 // One pong a ping of the watch; a flood of them counts as unsolicited.

@@ -6,9 +6,14 @@
 namespace mao::wire {
 namespace {
 
-constexpr std::array<std::pair<Capability, std::string_view>, 2> table = {{
+constexpr std::array<std::pair<Capability, std::string_view>, 7> table = {{
     {Capability::parts, "parts"},
     {Capability::tool_cancel, "tool_cancel"},
+    {Capability::window, "window"},
+    {Capability::raw_frames, "raw_frames"},
+    {Capability::terminals, "terminals"},
+    {Capability::tool_output, "tool_output"},
+    {Capability::tool_attach, "tool_attach"},
 }};
 
 } // namespace

@@ -11,6 +11,11 @@ namespace mao::wire {
 enum class Capability : std::uint32_t {
     parts = 1 << 0, // a message may come in parts (P5)
     tool_cancel = 1 << 1, // a running call can be cancelled
+    window = 1 << 2, // byte streams with windows: read_bytes with an offer (P5, R1)
+    raw_frames = 1 << 3, // bytes of a stream may come in frames that are not JSON
+    terminals = 1 << 4, // pty_open and all that follows from it (Y1)
+    tool_output = 1 << 5, // what a call prints is told as it comes
+    tool_attach = 1 << 6, // results are kept until they are acknowledged (P7)
 };
 
 class Capabilities {
@@ -38,6 +43,8 @@ private:
 };
 
 // What this build speaks.
-inline constexpr Capabilities our_capabilities{Capability::parts, Capability::tool_cancel};
+inline constexpr Capabilities our_capabilities{
+    Capability::parts,     Capability::tool_cancel, Capability::window,     Capability::raw_frames,
+    Capability::terminals, Capability::tool_output, Capability::tool_attach};
 
 } // namespace mao::wire

@@ -95,6 +95,12 @@ bool Fields::required_boolean(std::string_view key)
     return false;
 }
 
+std::optional<bool> Fields::optional_boolean(std::string_view key)
+{
+    if (find(key) == nullptr) return std::nullopt;
+    return required_boolean(key);
+}
+
 const json::object* Fields::optional_object(std::string_view key)
 {
     const json::value* value = find(key);

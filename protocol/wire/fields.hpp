@@ -26,6 +26,7 @@ public:
     std::int64_t required_integer(std::string_view key, std::int64_t low, std::int64_t high);
     std::optional<std::int64_t> optional_integer(std::string_view key, std::int64_t low, std::int64_t high);
     bool required_boolean(std::string_view key);
+    std::optional<bool> optional_boolean(std::string_view key);
     // nullptr where absent.
     const boost::json::object* optional_object(std::string_view key);
     const boost::json::array* optional_array(std::string_view key);

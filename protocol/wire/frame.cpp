@@ -81,7 +81,9 @@ Result<std::optional<std::string_view>> FrameDecoder::next()
 {
     forget_last();
     if (end_ - begin_ < frame_header_bytes) return std::nullopt;
-    const std::size_t length = length_at(buffer_.get() + begin_);
+    const std::uint32_t announced = length_at(buffer_.get() + begin_);
+    const bool is_raw = raw_allowed_ && (announced & raw_length_bit) != 0;
+    const std::size_t length = is_raw ? announced & ~raw_length_bit : announced;
     if (length == 0) return fail(ErrorCode::frame_empty, "a frame announced no bytes at all");
     if (length > limits::frame_bytes_max)
         return fail(ErrorCode::frame_too_large, "a frame announced " + std::to_string(length) +
@@ -91,6 +93,7 @@ Result<std::optional<std::string_view>> FrameDecoder::next()
     const std::string_view body(buffer_.get() + begin_ + frame_header_bytes, length);
     begin_ += frame_header_bytes + length;
     last_bytes_ = length;
+    last_is_raw_ = is_raw;
     return body;
 }
 

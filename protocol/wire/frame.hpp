@@ -4,10 +4,11 @@
 //
 // Memory follows the bytes that arrived, never the length a peer announced (P4): at most twice what was received
 // and not yet taken, and never more than one frame and one read ahead.
-// A length whose top bit is set announces a raw payload frame (docs/protocol.md); no peer may send one unless both
-// named that capability, so here it is a length over the limit.
+// A length whose top bit is set announces a raw payload frame (wire/raw_frame.hpp). Before `allow_raw` it is a length
+// over the limit, since no peer may send one unless both named that capability.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 namespace mao::wire {
 
 inline constexpr std::size_t frame_header_bytes = 4;
+inline constexpr std::uint32_t raw_length_bit = 0x8000'0000;
 
 class FrameDecoder {
 public:
@@ -35,9 +37,13 @@ public:
     // `bytes` of that space were filled.
     void commit(std::size_t bytes) noexcept;
 
+    void allow_raw() noexcept { raw_allowed_ = true; }
+
     // The next whole body, or nullopt when more bytes are needed. The view lives until the next call of any member.
     // Errors are final for the connection: frame_too_large, frame_empty.
     Result<std::optional<std::string_view>> next();
+    // Whether the body that `next` gave last is that of a raw frame.
+    bool last_is_raw() const noexcept { return last_is_raw_; }
 
     // A frame has begun to arrive and is not whole: the time for frame_deadline to run.
     bool mid_frame() const noexcept { return end_ > begin_; }
@@ -54,6 +60,8 @@ private:
     std::size_t end_ = 0;
     std::size_t last_bytes_ = 0; // of the body handed out, still in front of begin_
     AfterUse after_use_;
+    bool raw_allowed_ = false;
+    bool last_is_raw_ = false;
 };
 
 // Appends header and body. The caller keeps bodies within limits::frame_bytes_max.

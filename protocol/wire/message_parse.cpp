@@ -77,6 +77,10 @@ Message read_tool_call(RequestId id, json::object& object, Fields& fields)
     auto envelope = read_envelope(fields);
     const auto timeout =
         fields.optional_integer("timeoutMs", 1, std::chrono::milliseconds(limits::tool_timeout_max).count());
+    std::string digest = fields.optional_string("digest");
+    if (digest.size() > limits::digest_bytes_max)
+        fields.reject("digest", "is longer than " + std::to_string(limits::digest_bytes_max) + " bytes");
+    const bool stream_output = fields.optional_boolean("streamOutput").value_or(false);
     if (fields.problem()) return Ping{std::move(id)};
     // Constructed by moving, not assigned: an assignment would copy into memory that is not wiped.
     json::object args = has_args ? std::move(object.at("args").get_object()) : json::object();
@@ -84,7 +88,9 @@ Message read_tool_call(RequestId id, json::object& object, Fields& fields)
                   .tool = std::move(tool),
                   .args = std::move(args),
                   .envelope = std::move(*envelope),
-                  .timeout = {}};
+                  .timeout = {},
+                  .digest = std::move(digest),
+                  .stream_output = stream_output};
     if (timeout) call.timeout = std::chrono::milliseconds(*timeout);
     return call;
 }
@@ -100,13 +106,61 @@ Message read_tool_cancel(RequestId id, json::object&, Fields&)
     return ToolCancel{std::move(id)};
 }
 
+Message read_tool_output(RequestId id, json::object&, Fields& fields)
+{
+    const auto sequence = fields.required_integer("seq", 1, limits::json_integer_max);
+    const std::string stream = fields.required_string("stream");
+    if (!fields.problem() && stream != "stdout" && stream != "stderr")
+        fields.reject("stream", "must be 'stdout' or 'stderr'");
+    return ToolOutput{.id = std::move(id),
+                      .sequence = sequence,
+                      .stream =
+                          stream == "stderr" ? OutputStream::standard_error : OutputStream::standard_output,
+                      .text = fields.required_string("data")};
+}
+
+Message read_tool_attach(RequestId id, json::object&, Fields& fields)
+{
+    return ToolAttach{std::move(id),
+                      fields.optional_integer("outputAfter", 0, limits::json_integer_max).value_or(-1)};
+}
+
+Message read_tool_ack(RequestId id, json::object&, Fields&)
+{
+    return ToolAck{std::move(id)};
+}
+
+std::optional<StreamOffer> read_offer(Fields& fields)
+{
+    const json::object* object = fields.optional_object("stream");
+    if (object == nullptr) return std::nullopt;
+    Fields inner(*object, "stream");
+    StreamOffer offer{.window = inner.required_integer("window", 0, limits::stream_window_bytes_max),
+                      .number = {}};
+    if (const auto number = inner.optional_integer("number", 0, UINT32_MAX))
+        offer.number = static_cast<std::uint32_t>(*number);
+    if (inner.problem()) fields.reject(*inner.problem());
+    return offer;
+}
+
 Message read_read_bytes(RequestId id, json::object&, Fields& fields)
 {
     std::string path = fields.required_string("path");
     const auto bytes_max = fields.required_integer("max", 0, limits::json_integer_max);
     auto envelope = read_envelope(fields);
+    const auto offer = read_offer(fields);
     if (fields.problem()) return Ping{std::move(id)};
-    return ReadBytes{std::move(id), std::move(path), bytes_max, std::move(*envelope)};
+    return ReadBytes{std::move(id), std::move(path), bytes_max, std::move(*envelope), offer};
+}
+
+Message read_read_bytes_begin(RequestId id, json::object&, Fields& fields)
+{
+    return ReadBytesBegin{std::move(id), fields.required_integer("size", 0, limits::json_integer_max)};
+}
+
+Message read_bytes_data(RequestId id, json::object&, Fields& fields)
+{
+    return BytesData{std::move(id), read_base64(fields, "data")};
 }
 
 Message read_read_bytes_result(RequestId id, json::object&, Fields& fields)
@@ -114,15 +168,66 @@ Message read_read_bytes_result(RequestId id, json::object&, Fields& fields)
     return ReadBytesResult{std::move(id), read_outcome(fields, "data", true)};
 }
 
-Message read_pty_open(RequestId id, json::object&, Fields& fields)
+struct Size {
+    int columns;
+    int rows;
+};
+
+Size read_size(Fields& fields)
 {
     const auto columns = fields.required_integer("cols", 1, 65535);
-    const auto rows = fields.required_integer("rows", 1, 65535);
+    return {static_cast<int>(columns), static_cast<int>(fields.required_integer("rows", 1, 65535))};
+}
+
+Message read_pty_open(RequestId id, json::object&, Fields& fields)
+{
+    const Size size = read_size(fields);
     std::string cwd = fields.optional_string("cwd");
     auto envelope = read_envelope(fields);
+    const auto offer = read_offer(fields);
+    const auto idle = fields.optional_integer("idleTimeoutMs", 1, limits::json_integer_max);
     if (fields.problem()) return Ping{std::move(id)};
-    return PtyOpen{std::move(id), static_cast<int>(columns), static_cast<int>(rows), std::move(cwd),
-                   std::move(*envelope)};
+    PtyOpen open{.id = std::move(id),
+                 .columns = size.columns,
+                 .rows = size.rows,
+                 .cwd = std::move(cwd),
+                 .envelope = std::move(*envelope),
+                 .stream = offer,
+                 .idle_timeout = {}};
+    if (idle) open.idle_timeout = std::chrono::milliseconds(*idle);
+    return open;
+}
+
+Message read_pty_opened(RequestId id, json::object&, Fields& fields)
+{
+    const Size size = read_size(fields);
+    const auto position = [&](std::string_view key) {
+        return fields.required_integer(key, 0, limits::json_integer_max);
+    };
+    return PtyOpened{.id = std::move(id),
+                     .columns = size.columns,
+                     .rows = size.rows,
+                     .kept_from = position("keptFrom"),
+                     .next = position("next"),
+                     .age_ms = position("ageMs"),
+                     .window = fields.required_integer("window", 0, limits::stream_window_bytes_max)};
+}
+
+Message read_pty_attach(RequestId id, json::object&, Fields& fields)
+{
+    const auto from = fields.required_integer("from", 0, limits::json_integer_max);
+    return PtyAttach{std::move(id), from, read_offer(fields)};
+}
+
+Message read_pty_detach(RequestId id, json::object&, Fields&)
+{
+    return PtyDetach{std::move(id)};
+}
+
+Message read_pty_resize(RequestId id, json::object&, Fields& fields)
+{
+    const Size size = read_size(fields);
+    return PtyResize{std::move(id), size.columns, size.rows};
 }
 
 Message read_pty_data(RequestId id, json::object&, Fields& fields)
@@ -140,6 +245,11 @@ Message read_pty_close(RequestId id, json::object&, Fields& fields)
 {
     return PtyClose{std::move(id), as_int(fields.optional_integer("exitCode", 0, 255)),
                     as_int(fields.optional_integer("signal", 1, 64))};
+}
+
+Message read_window(RequestId id, json::object&, Fields& fields)
+{
+    return Window{std::move(id), fields.required_integer("bytes", 1, limits::stream_window_bytes_max)};
 }
 
 Message read_ping(RequestId id, json::object&, Fields&)
@@ -197,15 +307,25 @@ struct TypeRow {
     std::string_view name;
     Parser parser;
 };
-constexpr std::array<TypeRow, 14> types = {{
+constexpr std::array<TypeRow, 24> types = {{
     {"tool_call", read_tool_call},
     {"tool_result", read_tool_result},
     {"tool_cancel", read_tool_cancel},
+    {"tool_output", read_tool_output},
+    {"tool_attach", read_tool_attach},
+    {"tool_ack", read_tool_ack},
     {"read_bytes", read_read_bytes},
+    {"read_bytes_begin", read_read_bytes_begin},
+    {"bytes_data", read_bytes_data},
     {"read_bytes_result", read_read_bytes_result},
     {"pty_open", read_pty_open},
+    {"pty_opened", read_pty_opened},
+    {"pty_attach", read_pty_attach},
+    {"pty_detach", read_pty_detach},
+    {"pty_resize", read_pty_resize},
     {"pty_data", read_pty_data},
     {"pty_close", read_pty_close},
+    {"window", read_window},
     {"ping", read_ping},
     {"pong", read_pong},
     {"runtime_status", read_runtime_status},

@@ -1,12 +1,14 @@
 #include "protocol/wire/mux.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/base/limits.hpp"
 #include "protocol/base/secret.hpp"
 #include "protocol/base/text.hpp"
 #include "protocol/wire/frame.hpp"
 #include "protocol/wire/json_text.hpp"
+#include "protocol/wire/raw_frame.hpp"
 
 namespace mao::wire {
 
@@ -14,23 +16,34 @@ Outbox::Stream& Outbox::stream_of(const Message& message)
 {
     const RequestId* id = id_of(message);
     if (id == nullptr) return control_;
-    const auto known = by_id_.find(id->text());
     // A cancel must not overtake the call it is about.
-    const bool follows = std::holds_alternative<ToolCancel>(message) && known != by_id_.end();
+    const bool follows = std::holds_alternative<ToolCancel>(message) && by_id_.contains(id->text());
     if (is_control(message) && !follows) return control_;
+    return stream_named(*id);
+}
+
+Outbox::Stream& Outbox::stream_named(const RequestId& id)
+{
+    const auto known = by_id_.find(id.text());
     if (known != by_id_.end()) return *known->second;
-    turns_.push_back(Stream{.id = id->text(), .messages = {}});
-    by_id_.emplace(id->text(), std::prev(turns_.end()));
+    turns_.push_back(Stream{.id = id.text(), .entries = {}});
+    by_id_.emplace(id.text(), std::prev(turns_.end()));
     return turns_.back();
+}
+
+void Outbox::queue(Stream& stream, Entry entry)
+{
+    bytes_of(stream) += entry.text.size();
+    stream.entries.push_back(std::move(entry));
 }
 
 Outbox::~Outbox()
 {
-    for (std::string& text : control_.messages)
-        Secret::wipe(text);
+    for (Entry& entry : control_.entries)
+        Secret::wipe(entry.text);
     for (Stream& stream : turns_)
-        for (std::string& text : stream.messages)
-            Secret::wipe(text);
+        for (Entry& entry : stream.entries)
+            Secret::wipe(entry.text);
 }
 
 Result<void> Outbox::push(const Message& message)
@@ -42,9 +55,67 @@ Result<void> Outbox::push(const Message& message)
         Secret::wipe(text);
         return room;
     }
-    Stream& stream = stream_of(message);
-    bytes_of(stream) += text.size();
-    stream.messages.push_back(std::move(text));
+    queue(stream_of(message), {std::move(text), false});
+    return {};
+}
+
+Result<void> Outbox::open_stream(const RequestId& id, ByteForm form, std::size_t window_bytes)
+{
+    if (byte_streams_.size() >= limits::byte_streams_max)
+        return fail(ErrorCode::too_many_open,
+                    std::to_string(byte_streams_.size()) + " byte streams are open already");
+    const bool is_new =
+        byte_streams_.emplace(id, ByteStream{form, std::min(window_bytes, limits::stream_window_bytes_max)})
+            .second;
+    if (is_new) return {};
+    return fail(ErrorCode::duplicate_request, "the byte stream '" + id.text() + "' is open already");
+}
+
+Result<void> Outbox::grant(const RequestId& id, std::size_t bytes)
+{
+    const auto stream = byte_streams_.find(id);
+    if (stream == byte_streams_.end()) return {};
+    if (bytes > limits::stream_window_bytes_max - stream->second.room)
+        return fail(ErrorCode::invalid_message, "the window of '" + id.text() + "' was opened beyond " +
+                                                    std::to_string(limits::stream_window_bytes_max) +
+                                                    " bytes");
+    stream->second.room += bytes;
+    return {};
+}
+
+std::size_t Outbox::room(const RequestId& id) const noexcept
+{
+    const auto stream = byte_streams_.find(id);
+    if (stream == byte_streams_.end() || stream_bytes_ >= limits::outgoing_bytes_max) return 0;
+    return std::min(stream->second.room, limits::outgoing_bytes_max - stream_bytes_);
+}
+
+Result<void> Outbox::push_bytes(const RequestId& id, std::string_view bytes)
+{
+    if (bytes.size() > room(id))
+        return fail(ErrorCode::overloaded, "the window of '" + id.text() + "' has room for " +
+                                               std::to_string(room(id)) + " bytes, not for " +
+                                               std::to_string(bytes.size()));
+    if (bytes.empty()) return {};
+    ByteStream& byte_stream = byte_streams_.at(id);
+    byte_stream.room -= bytes.size();
+    Stream& stream = stream_named(id);
+    const ByteForm& form = byte_stream.form;
+    const std::size_t longest = form.number ? limits::raw_payload_bytes_max : limits::json_payload_bytes_max;
+    while (!bytes.empty()) {
+        const std::string_view slice = bytes.substr(0, longest);
+        bytes.remove_prefix(slice.size());
+        Entry entry;
+        if (form.number) {
+            entry.is_frame = true;
+            entry.text.reserve(slice.size() + frame_header_bytes + raw_header_bytes);
+            append_raw_frame(entry.text, *form.number, slice);
+        } else {
+            append_byte_message(entry.text, form.type == ByteForm::Type::pty_data ? "pty_data" : "bytes_data",
+                                id, slice);
+        }
+        queue(stream, std::move(entry));
+    }
     return {};
 }
 
@@ -69,20 +140,21 @@ Result<void> Outbox::check_room(const Message& message, std::size_t bytes) const
 std::size_t Outbox::next_frame_bytes_at_most() const noexcept
 {
     if (empty()) return 0;
-    const Stream& stream = control_.messages.empty() ? turns_.front() : control_;
-    return frame_header_bytes + std::min(stream.messages.front().size(), limits::frame_bytes_max);
+    const Stream& stream = control_.entries.empty() ? turns_.front() : control_;
+    return frame_header_bytes +
+           std::min(stream.entries.front().text.size(), limits::frame_bytes_max + frame_header_bytes);
 }
 
 bool Outbox::next_frame(std::string& out)
 {
-    if (!control_.messages.empty()) {
+    if (!control_.entries.empty()) {
         append_frame_of(control_, out);
         return true;
     }
     if (turns_.empty()) return false;
     const auto turn = turns_.begin();
     append_frame_of(*turn, out);
-    if (turn->messages.empty()) {
+    if (turn->entries.empty()) {
         by_id_.erase(turn->id);
         turns_.erase(turn);
     } else {
@@ -98,15 +170,19 @@ std::size_t& Outbox::bytes_of(const Stream& stream) noexcept
 
 void Outbox::append_frame_of(Stream& stream, std::string& out)
 {
-    const std::string& text = stream.messages.front();
-    if (text.size() > limits::frame_bytes_max) return append_part_of(stream, out);
-    append_frame(out, text);
+    const Entry& entry = stream.entries.front();
+    if (entry.is_frame) {
+        out.append(entry.text);
+        return message_done(stream);
+    }
+    if (entry.text.size() > limits::frame_bytes_max) return append_part_of(stream, out);
+    append_frame(out, entry.text);
     message_done(stream);
 }
 
 void Outbox::append_part_of(Stream& stream, std::string& out)
 {
-    const std::string_view rest = std::string_view(stream.messages.front()).substr(stream.sent_bytes);
+    const std::string_view rest = std::string_view(stream.entries.front().text).substr(stream.sent_bytes);
     const std::string_view slice =
         rest.substr(0, text::boundary_at_or_before(rest, limits::part_text_bytes_max));
     const bool more = slice.size() < rest.size();
@@ -122,11 +198,33 @@ void Outbox::append_part_of(Stream& stream, std::string& out)
 
 void Outbox::message_done(Stream& stream)
 {
-    bytes_of(stream) -= stream.messages.front().size();
-    Secret::wipe(stream.messages.front());
-    stream.messages.pop_front();
+    std::string& text = stream.entries.front().text;
+    bytes_of(stream) -= text.size();
+    Secret::wipe(text);
+    stream.entries.pop_front();
     stream.sent_bytes = 0;
     stream.sequence = 0;
+}
+
+Result<void> ReceiveWindow::received(std::size_t bytes)
+{
+    if (bytes > allowed_)
+        return fail(ErrorCode::invalid_message, std::to_string(bytes) + " bytes came where " +
+                                                    std::to_string(allowed_) + " were allowed");
+    allowed_ -= bytes;
+    held_ += bytes;
+    return {};
+}
+
+std::size_t ReceiveWindow::consumed(std::size_t bytes) noexcept
+{
+    bytes = std::min(bytes, held_);
+    held_ -= bytes;
+    to_allow_ += bytes;
+    // A quarter: the sender hears of it long before it runs dry, and small reads cost no message each.
+    if (to_allow_ == 0 || to_allow_ < window_ / 4) return 0;
+    allowed_ += to_allow_;
+    return std::exchange(to_allow_, 0);
 }
 
 namespace {

@@ -5,9 +5,12 @@
 // so a flood on one delays a message of another by at most one frame a stream. A message longer than a frame leaves
 // in parts. Within a stream nothing overtakes. Bounded: a push beyond the limit is refused, nothing is dropped.
 // Texts may carry credentials and are overwritten once they were sent or joined (E6).
+// Byte streams (terminals, files) take their turns with the rest. Their sender queues no more than the receiver's
+// window has room for, so that what waits here for a slow receiver is bounded by what it allowed.
 //
 // Assembler: the other side. Bounded in messages and bytes; a gap, a jump or an excess is final for the connection.
 
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <optional>
@@ -20,6 +23,13 @@
 #include "protocol/wire/message.hpp"
 
 namespace mao::wire {
+
+// How a byte stream's frames look.
+struct ByteForm {
+    enum class Type { pty_data, bytes_data };
+    Type type = Type::bytes_data;
+    std::optional<std::uint32_t> number; // raw frames; none: base64 in JSON
+};
 
 class Outbox {
 public:
@@ -37,7 +47,19 @@ public:
     // (limits::message_bytes_max), invalid_argument (check_sendable).
     Result<void> push(const Message& message);
 
-    bool empty() const noexcept { return control_.messages.empty() && turns_.empty(); }
+    // Errors: duplicate_request, too_many_open (limits::byte_streams_max).
+    Result<void> open_stream(const RequestId& id, ByteForm form, std::size_t window_bytes);
+    // The receiver takes more. Ignored for a stream that is closed. Errors: invalid_message, where it allows more than
+    // limits::stream_window_bytes_max.
+    Result<void> grant(const RequestId& id, std::size_t bytes);
+    // How many bytes the receiver takes and `push_bytes` may queue; 0 where there is no such stream.
+    std::size_t room(const RequestId& id) const noexcept;
+    // Queues bytes, in as many frames as they need. Errors: overloaded, where there is not so much room.
+    Result<void> push_bytes(const RequestId& id, std::string_view bytes);
+    // What is queued still leaves.
+    void close_stream(const RequestId& id) { byte_streams_.erase(id); }
+
+    bool empty() const noexcept { return control_.entries.empty() && turns_.empty(); }
     // Of messages that are not wholly sent: what this holds in memory.
     std::size_t pending_bytes() const noexcept { return stream_bytes_ + control_bytes_; }
 
@@ -47,17 +69,26 @@ public:
     std::size_t next_frame_bytes_at_most() const noexcept;
 
 private:
+    struct Entry {
+        std::string text;
+        bool is_frame = false; // with its length already
+    };
     struct Stream {
         std::string id; // empty: control
-        std::deque<std::string> messages;
+        std::deque<Entry> entries;
         std::size_t sent_bytes = 0; // of the first message, when it leaves in parts
         std::int64_t sequence = 0;
-        std::int64_t window_bytes = -1; // what the receiver allows; -1: no limit was agreed
+    };
+    struct ByteStream {
+        ByteForm form;
+        std::size_t room = 0;
     };
     using Streams = std::list<Stream>;
 
     Result<void> check_room(const Message& message, std::size_t bytes) const;
     Stream& stream_of(const Message& message);
+    Stream& stream_named(const RequestId& id);
+    void queue(Stream& stream, Entry entry);
     std::size_t& bytes_of(const Stream& stream) noexcept;
     void append_frame_of(Stream& stream, std::string& out);
     void append_part_of(Stream& stream, std::string& out);
@@ -66,9 +97,29 @@ private:
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
     std::unordered_map<std::string, Streams::iterator> by_id_;
+    std::unordered_map<RequestId, ByteStream> byte_streams_;
     bool peer_joins_parts_ = true;
     std::size_t stream_bytes_ = 0;
     std::size_t control_bytes_ = 0;
+};
+
+// What one byte stream's sender was allowed and has used, and when to allow it more.
+class ReceiveWindow {
+public:
+    explicit ReceiveWindow(std::size_t window_bytes) noexcept : window_(window_bytes), allowed_(window_bytes)
+    {}
+
+    // So many bytes came. Errors: invalid_message, more than were allowed.
+    Result<void> received(std::size_t bytes);
+    // So many of them are taken. Returns what to allow the sender now; 0 until it is worth a message.
+    std::size_t consumed(std::size_t bytes) noexcept;
+    std::size_t held() const noexcept { return held_; }
+
+private:
+    std::size_t window_;
+    std::size_t allowed_;
+    std::size_t held_ = 0;
+    std::size_t to_allow_ = 0;
 };
 
 class Assembler {
