@@ -19,11 +19,6 @@ using lifecycle::Step;
 // While waiting for the agent: how soon a container that died at once is noticed.
 constexpr auto look_interval = std::chrono::milliseconds(500);
 
-std::string milliseconds_text(std::chrono::steady_clock::duration time)
-{
-    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
-}
-
 Result<void> make_and_check(const mounts::MountPlan& plan, const mounts::Planner& planner)
 {
     if (auto made = make_sources(plan, planner.roots()); !made) return made;
@@ -46,14 +41,19 @@ asio::awaitable<Result<void>> Start::run()
         facts_.connected = runtime_.connected();
         facts_.mounts_differ = facts_.mounts_differ || runtime_.mounts_differ;
         const lifecycle::Decision decision = lifecycle::next(facts_);
-        if (decision.step == Step::ready) co_return Result<void>();
+        if (decision.step == Step::ready) {
+            log::info(
+                "a runtime is ready",
+                {{"user", runtime_.user}, {"container", *runtime_.container}, {"phases", phases_.text()}});
+            co_return Result<void>();
+        }
         if (decision.step == Step::failed) {
             Error error = co_await failure(Error(decision.failure, std::string(decision.why)));
             co_return fail(std::move(error));
         }
         const auto begun = Clock::now();
         auto performed = co_await perform(decision);
-        phases_.push_back({to_string(decision.step), Clock::now() - begun});
+        phases_.add(to_string(decision.step), Clock::now() - begun);
         if (performed) continue;
         Error error = co_await failure(std::move(performed.error()));
         co_return fail(std::move(error));
@@ -89,12 +89,14 @@ asio::awaitable<Result<void>> Start::prepare()
     auto checked = co_await channel::offload(tools_.pool, std::move(check));
     if (!checked) co_return checked;
     if (auto listening = tools_.connections.listen(runtime_); !listening) co_return listening;
+    const auto planned_at = Clock::now();
+    phases_.add("plan", planned_at - begun);
     auto image = co_await tools_.engine.image_id(tools_.settings.container_image);
     if (!image) co_return fail(image.error());
     runtime_.image_id = *image;
     spec_ = container_spec(tools_.settings, *plan, *image);
     if (!runtime_.plan) runtime_.plan = std::move(*plan);
-    phases_.push_back({"plan", Clock::now() - begun});
+    phases_.add("image", Clock::now() - planned_at);
     co_return Result<void>();
 }
 
@@ -274,19 +276,11 @@ void Start::audit_plan(std::string_view why)
                                                    {"tmpfs_megabytes", runtime_.plan->tmpfs_megabytes}});
 }
 
-std::string Start::phases_text() const
-{
-    std::string text;
-    for (const Phase& phase : phases_)
-        text += (text.empty() ? "" : ", ") + std::string(phase.name) + " " + milliseconds_text(phase.took);
-    return text;
-}
-
 // L3 and L14: says all that is known, then leaves nothing half-made behind.
 asio::awaitable<Error> Start::failure(Error cause)
 {
     std::string message =
-        "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_text() + ")";
+        "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_.text() + ")";
     const bool engine_answers =
         cause.code() != ErrorCode::engine_unavailable && cause.code() != ErrorCode::engine_timeout;
     if (runtime_.container && engine_answers) {

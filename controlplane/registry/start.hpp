@@ -6,6 +6,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controlplane/audit/audit_log.hpp"
@@ -13,6 +14,7 @@
 #include "controlplane/engine/engine.hpp"
 #include "controlplane/registry/connections.hpp"
 #include "controlplane/registry/lifecycle.hpp"
+#include "controlplane/registry/phases.hpp"
 #include "controlplane/registry/runtime.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/base/error.hpp"
@@ -44,10 +46,6 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Phase {
-        std::string_view name;
-        Clock::duration took;
-    };
 
     boost::asio::awaitable<Result<void>> prepare();
     Result<mounts::MountPlan> planned(const std::vector<std::string>& more) const;
@@ -63,14 +61,13 @@ private:
     void adopt_extra_mounts(const ContainerFacts& container);
     void audit_plan(std::string_view why);
     boost::asio::awaitable<Error> failure(Error cause);
-    std::string phases_text() const;
 
     StartTools tools_;
     Runtime& runtime_;
     std::string workspace_;
     ContainerSpec spec_;
     lifecycle::Facts facts_;
-    std::vector<Phase> phases_;
+    Phases phases_;
 };
 
 } // namespace mao::control

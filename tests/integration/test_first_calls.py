@@ -1,5 +1,7 @@
 """A call makes the user's runtime ready (L1, L2): made when it is absent, used again, started when it is stopped."""
 
+import re
+
 import pytest
 
 from maotest.api import in_parallel
@@ -19,6 +21,16 @@ def test_the_first_call_creates_a_container_and_answers(mao, user):
     labels = container["Config"]["Labels"]
     assert labels["mao.instance"] == mao.name and labels["mao.user"] == user
     assert labels["mao.plan-fingerprint"] and labels["mao.spec-fingerprint"]
+
+
+def test_l14_a_start_that_went_well_logs_how_long_each_phase_took(mao, user):
+    container = mao.warm(user)
+    mao.api.output(user, "echo no second start")
+    lines = [line for line in mao.log_text().splitlines() if "a runtime is ready" in line and f" user={user} " in line]
+    assert len(lines) == 1 and f" container={container} " in lines[0], lines
+    phases = re.search(r' phases="(.*)"$', lines[0]).group(1)
+    for phase in ("plan", "image", "inspect", "create", "start", "connect"):
+        assert re.search(rf"(^|, ){phase} \d+\.\d ms(,|$)", phases), (phase, phases)
 
 
 def test_the_shell_runs_in_the_container_and_not_on_the_host(mao, user):
