@@ -119,6 +119,19 @@ def test_stopping_or_removing_what_is_not_there_is_told(mao, user, method, path)
     assert answer.status == 404 and answer.code == "container_not_found"
 
 
+def test_asking_about_a_user_without_a_runtime_leaves_no_runtime_in_the_list(mao, user):
+    """Ids cost nothing: what is kept for each would grow without end."""
+    path = f"/v1/runtimes/{user}"
+    statuses = [mao.api.get(path).status, mao.api.get(f"{path}/plan").status, mao.api.post(f"{path}:stop").status,
+                mao.api.delete(path).status, mao.api.call(user, "no_such_tool", {}).status,
+                mao.api.call(user, "shell", {"command": "true"}, workspace="/etc").status,
+                mao.api.call(user, "shell", {"command": "true"}, timeout_ms=0).status,
+                mao.api.call(user, "shell", {"command": "true"}, envelope={"nothing": 1}).status]
+    assert statuses == [404, 200, 404, 404, 404, 400, 400, 400]
+    assert mao.api.get(path).status == 404
+    assert user not in [one["user"] for one in mao.api.get("/v1/runtimes").json["runtimes"]]
+
+
 def test_missing_directories_of_a_user_are_made_by_the_daemon(mao, user):
     """M9: root's, before the engine could make them its own way."""
     mao.warm(user)
