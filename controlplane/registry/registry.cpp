@@ -117,10 +117,10 @@ asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_runn
     while (!attempt->outcome)
         co_await attempt->done.wait();
     if (!*attempt->outcome) co_return fail(attempt->outcome->error());
-    if (!runtime.connected())
-        co_return fail(ErrorCode::connection_lost,
-                       "the runtime of '" + user.text() + "' was lost right after its start");
-    co_return runtime.channel;
+    if (runtime.connected()) co_return runtime.channel;
+    const std::string why = runtime.connection_end ? ": " + runtime.connection_end->message() : "";
+    co_return fail(ErrorCode::connection_lost,
+                   "the runtime of '" + user.text() + "' was lost right after its start" + why);
 }
 
 asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<Attempt> attempt)

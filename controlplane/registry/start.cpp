@@ -33,6 +33,7 @@ Start::Start(StartTools tools, Runtime& runtime, std::string workspace)
 
 asio::awaitable<Result<void>> Start::run()
 {
+    runtime_.connection_end.reset();
     auto prepared = co_await prepare();
     if (!prepared)
         co_return fail(
@@ -211,6 +212,7 @@ asio::awaitable<Result<void>> Start::start()
     ++facts_.starts;
     runtime_.init_pid.reset();
     runtime_.mounts_differ = facts_.mounts_differ = false;
+    runtime_.connection_end.reset();
     auto started = co_await start_in_turn();
     if (!started) co_return started;
     facts_.started_now = true;
@@ -224,7 +226,10 @@ asio::awaitable<Result<void>> Start::start()
 asio::awaitable<Result<void>> Start::await_connection()
 {
     const auto deadline = Clock::now() + tools_.settings.container_start_timeout;
-    while (!runtime_.connected() && !runtime_.mounts_differ && Clock::now() < deadline) {
+    const auto waits = [this] {
+        return !runtime_.connected() && !runtime_.mounts_differ && !runtime_.agent_broken();
+    };
+    while (waits() && Clock::now() < deadline) {
         const bool news =
             co_await runtime_.changed.wait_until(std::min(deadline, Clock::now() + look_interval));
         if (news) continue;
@@ -234,7 +239,8 @@ asio::awaitable<Result<void>> Start::await_connection()
         take_facts(*container);
         co_return Result<void>();
     }
-    facts_.wait_expired = !runtime_.connected() && !runtime_.mounts_differ;
+    facts_.agent_broken = runtime_.agent_broken();
+    facts_.wait_expired = waits();
     co_return Result<void>();
 }
 
@@ -281,6 +287,9 @@ asio::awaitable<Error> Start::failure(Error cause)
 {
     std::string message =
         "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_.text() + ")";
+    if (const auto& end = runtime_.connection_end; end && !runtime_.connected())
+        message += "; its last connection was closed: " + std::string(to_string(end->code())) + ", " +
+                   end->message();
     const bool engine_answers =
         cause.code() != ErrorCode::engine_unavailable && cause.code() != ErrorCode::engine_timeout;
     if (runtime_.container && engine_answers) {
