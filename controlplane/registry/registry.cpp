@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "controlplane/log/log.hpp"
 #include "controlplane/peer/user_socket.hpp"
@@ -138,7 +139,7 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
     };
     const Answer answer{runtime, attempt};
     const auto turn = co_await runtime.turn.take();
-    runtime.state = RuntimeState::starting;
+    const RuntimeState before = std::exchange(runtime.state, RuntimeState::starting);
     Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
                 attempt->workspace);
     auto outcome = co_await start.run();
@@ -147,7 +148,11 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
     } else {
         log::warning("a runtime could not be made ready; the next call tries again",
                      {{"user", runtime.user}, {"error", outcome.error()}});
-        forget_container(runtime, RuntimeState::absent);
+        // A refused workspace, say, or a silent engine: calls that run in a connected runtime must not pay for it.
+        if (start.has_acted())
+            forget_container(runtime, RuntimeState::absent);
+        else
+            runtime.state = before;
     }
     attempt->outcome = std::move(outcome);
 }

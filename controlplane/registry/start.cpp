@@ -52,6 +52,7 @@ asio::awaitable<Result<void>> Start::run()
             Error error = co_await failure(Error(decision.failure, std::string(decision.why)));
             co_return fail(std::move(error));
         }
+        acted_ = acted_ || decision.step != Step::inspect;
         const auto begun = Clock::now();
         auto performed = co_await perform(decision);
         phases_.add(to_string(decision.step), Clock::now() - begun);

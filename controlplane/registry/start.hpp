@@ -39,6 +39,8 @@ public:
     // Success: the runtime is connected. Errors carry the step, the times of all steps, and where there was a
     // container its exit code and last log lines.
     boost::asio::awaitable<Result<void>> run();
+    // Whether `run` did more than look: a failure before has touched neither container nor connection.
+    bool has_acted() const noexcept { return acted_; }
 
     // For a container found at daemon start: listens for its agent and checks it; container_mismatch where the next
     // `run` would recreate it.
@@ -68,6 +70,7 @@ private:
     ContainerSpec spec_;
     lifecycle::Facts facts_;
     Phases phases_;
+    bool acted_ = false;
 };
 
 } // namespace mao::control

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from maotest.api import in_parallel
-from maotest.paths import IMAGE
+from maotest.api import Background, in_parallel
 from maotest.engine import docker
+from maotest.paths import IMAGE
+from maotest.waiting import eventually
 
 
 def test_the_first_call_creates_a_container_and_answers(mao, user):
@@ -130,6 +131,15 @@ def test_asking_about_a_user_without_a_runtime_leaves_no_runtime_in_the_list(mao
     assert statuses == [404, 200, 404, 404, 404, 400, 400, 400]
     assert mao.api.get(path).status == 404
     assert user not in [one["user"] for one in mao.api.get("/v1/runtimes").json["runtimes"]]
+
+
+def test_a_refused_workspace_does_not_cut_the_calls_that_run(mao, user):
+    mao.warm(user)
+    call = Background(mao.api.output, user, "sleep 0.7; echo whole")
+    eventually(lambda: mao.api.runtime(user)["channel"]["requests_in_flight"] == 1, "it runs")
+    assert mao.api.call(user, "shell", {"command": "true"}, workspace="/etc").code == "workspace_outside"
+    assert mao.api.runtime(user)["connected"] and mao.api.runtime(user)["state"] == "running"
+    assert call.result(10) == "whole\n"
 
 
 def test_missing_directories_of_a_user_are_made_by_the_daemon(mao, user):

@@ -264,6 +264,26 @@ TEST_CASE("half-made containers are removed at the start and leave no entry")
     CHECK(fixture.registry.all().empty());
 }
 
+TEST_CASE("a start that fails before it did anything leaves the runtime as it was")
+{
+    for (const std::string verb : {"image", "inspect", ""}) {
+        CAPTURE(verb);
+        Fixture fixture;
+        fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::running));
+        CHECK(fixture.adopt());
+        if (!verb.empty())
+            fixture.engine.failing.emplace(verb, Error(ErrorCode::engine_timeout, "no answer"));
+        const std::string others = fixture.settings.workspace_root + "/8/project";
+        const auto answers = fixture.ask_all(1, verb.empty() ? others : "");
+        REQUIRE_FALSE(answers.at(0));
+        const Runtime* runtime = fixture.registry.find(*UserId::parse("7"));
+        REQUIRE(runtime != nullptr);
+        CHECK(runtime->state == RuntimeState::running);
+        CHECK(runtime->container.has_value());
+        CHECK(fixture.engine.containers.size() == 1);
+    }
+}
+
 TEST_CASE("a workspace outside the user's roots is refused before the engine is asked")
 {
     Fixture fixture;
