@@ -168,13 +168,15 @@ asio::awaitable<Result<void>> Daemon::start()
 {
     auto passed = co_await passes_preflight();
     if (!passed) co_return passed;
-    auto adopted = co_await parts_->registry.adopt();
-    if (!adopted) co_return adopted;
+    // The socket's lock before any container is touched: a second daemon with these settings must find it taken, or it
+    // would remove what the first is just making. Whoever connects meanwhile waits until containers are adopted.
     HttpServerOptions options;
     options.socket_path = settings_.api_socket;
     auto server = HttpServer::open(loop_.get_executor(), std::move(options), parts_->router);
     if (!server) co_return fail(server.error());
     parts_->server = std::move(*server);
+    auto adopted = co_await parts_->registry.adopt();
+    if (!adopted) co_return adopted;
     parts_->server->start();
     log::info("ready",
               {{"version", MAO_VERSION}, {"instance", settings_.instance}, {"api", settings_.api_socket}});

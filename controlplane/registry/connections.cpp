@@ -166,6 +166,7 @@ asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Soc
         co_return;
     }
 
+    const std::uint64_t generation = runtime.generation;
     const auto session = std::make_shared<Session>(runtime, executor_);
     auto channel =
         std::make_shared<channel::Channel>(std::move(socket), channel_options(), *session, report_broken);
@@ -174,10 +175,16 @@ asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Soc
     Error why = co_await channel->run();
     session->current = nullptr;
     session->greeted.notify();
-    if (runtime.channel != channel) co_return;
-    runtime.channel.reset();
+    if (why.code() == ErrorCode::superseded) co_return;
+    const bool was_the_users = runtime.channel == channel;
+    if (was_the_users) runtime.channel.reset();
+    // Also of one that never became the user's channel (its greeting and what broke it may come in one read): whoever
+    // waits for the agent must not wait in vain.
+    if (runtime.generation == generation) runtime.connection_end = why;
     runtime.changed.notify();
-    log::info("an agent's connection ended", {{"user", runtime.user}, {"error", why}});
+    // The others are as many as a hostile runtime likes; what failed because of one says so.
+    log::write(was_the_users ? log::Level::info : log::Level::debug, "an agent's connection ended",
+               {{"user", runtime.user}, {"error", why}});
 }
 
 // C3: the older connection goes only when the new one has passed everything, its first status included.
@@ -195,6 +202,7 @@ asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Sessi
     }
     if (!channel->is_open()) co_return;
     const auto older = std::exchange(runtime.channel, channel);
+    runtime.connection_end.reset();
     runtime.status = session->last_status;
     runtime.changed.notify();
     if (older)

@@ -11,6 +11,7 @@
 
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
+#include "controlplane/registry/container_spec.hpp"
 #include "controlplane/registry/registry.hpp"
 #include "tests/support/scripted_engine.hpp"
 
@@ -95,6 +96,18 @@ struct Fixture {
         answers.push_back(std::move(answer));
     }
     asio::awaitable<void> shut_down() { co_await registry.shut_down(); }
+    asio::awaitable<void> stop_then_remove(std::string user, std::vector<Result<void>>& outcomes)
+    {
+        auto stopped = co_await registry.stop(*UserId::parse(user));
+        outcomes.push_back(std::move(stopped));
+        auto removed = co_await registry.remove(*UserId::parse(user));
+        outcomes.push_back(std::move(removed));
+    }
+    asio::awaitable<void> adopt_all(std::vector<Result<void>>& outcomes)
+    {
+        auto adopted = co_await registry.adopt();
+        outcomes.push_back(std::move(adopted));
+    }
 
     // Runs `callers` calls of one user at the same time, then shuts the registry down.
     std::vector<Answer> ask_all(int callers, const std::string& workspace = "")
@@ -103,10 +116,37 @@ struct Fixture {
         channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
         for (int i = 0; i < callers; ++i)
             tasks.spawn("caller", ask("7", workspace, answers));
+        loop.restart();
         while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {}
         tasks.spawn("shut down", shut_down());
         loop.run();
         return answers;
+    }
+
+    std::vector<Result<void>> stop_and_remove(const std::string& user)
+    {
+        std::vector<Result<void>> outcomes;
+        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+        tasks.spawn("stop, remove", stop_then_remove(user, outcomes));
+        loop.restart();
+        while (outcomes.size() < 2 && loop.run_one() != 0) {}
+        return outcomes;
+    }
+    Result<void> adopt()
+    {
+        std::vector<Result<void>> outcomes;
+        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+        tasks.spawn("adopt", adopt_all(outcomes));
+        while (outcomes.empty() && loop.run_one() != 0) {}
+        return outcomes.at(0);
+    }
+    // One of ours, as it is known from the engine alone.
+    ContainerFacts container_of(const std::string& user, ContainerState state)
+    {
+        ContainerFacts facts = engine.facts_of("mao-user-" + user);
+        facts.labels = {{std::string(label::instance), "mao"}, {std::string(label::user), user}};
+        facts.state = state;
+        return facts;
     }
 
     TempTree tree;
@@ -184,6 +224,64 @@ TEST_CASE("a name taken by somebody in between is freed once, then used")
     REQUIRE_FALSE(answers.at(0)); // no agent connects to a scripted engine
     CHECK(answers.at(0).error().code() == ErrorCode::start_timeout);
     CHECK(fixture.engine.count("create") == 2);
+}
+
+TEST_CASE("a user who has no runtime is not in the table after a refused request")
+{
+    Fixture fixture;
+    for (const auto& outcome : fixture.stop_and_remove("7")) {
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code() == ErrorCode::container_not_found);
+    }
+    fixture.engine.failing.emplace("inspect", Error(ErrorCode::engine_unavailable, "nobody listens"));
+    for (const auto& outcome : fixture.stop_and_remove("7")) {
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code() == ErrorCode::engine_unavailable);
+    }
+    CHECK(fixture.registry.plan_of(*UserId::parse("7")));
+    const auto answers = fixture.ask_all(3, fixture.settings.workspace_root + "/8/project");
+    CHECK(answers.at(0).error().code() == ErrorCode::workspace_outside);
+    CHECK(fixture.registry.find(*UserId::parse("7")) == nullptr);
+    CHECK(fixture.registry.all().empty());
+}
+
+TEST_CASE("a container of ours that this daemon did not know is stopped and removed all the same")
+{
+    Fixture fixture;
+    fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::running));
+    for (const auto& outcome : fixture.stop_and_remove("7"))
+        CHECK(outcome);
+    CHECK(fixture.engine.containers.empty());
+    CHECK(fixture.engine.count("stop") == 1);
+}
+
+TEST_CASE("half-made containers are removed at the start and leave no entry")
+{
+    Fixture fixture;
+    fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::created));
+    CHECK(fixture.adopt());
+    CHECK(fixture.engine.containers.empty());
+    CHECK(fixture.registry.all().empty());
+}
+
+TEST_CASE("a start that fails before it did anything leaves the runtime as it was")
+{
+    for (const std::string verb : {"image", "inspect", ""}) {
+        CAPTURE(verb);
+        Fixture fixture;
+        fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::running));
+        CHECK(fixture.adopt());
+        if (!verb.empty())
+            fixture.engine.failing.emplace(verb, Error(ErrorCode::engine_timeout, "no answer"));
+        const std::string others = fixture.settings.workspace_root + "/8/project";
+        const auto answers = fixture.ask_all(1, verb.empty() ? others : "");
+        REQUIRE_FALSE(answers.at(0));
+        const Runtime* runtime = fixture.registry.find(*UserId::parse("7"));
+        REQUIRE(runtime != nullptr);
+        CHECK(runtime->state == RuntimeState::running);
+        CHECK(runtime->container.has_value());
+        CHECK(fixture.engine.containers.size() == 1);
+    }
 }
 
 TEST_CASE("a workspace outside the user's roots is refused before the engine is asked")
