@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "protocol/base/beneath.hpp"
-#include "runtime-agent/files/path.hpp"
 
 namespace mao::agent {
 
@@ -40,11 +39,12 @@ const std::string& AllowedRoots::real_path_of(const Root& root)
 
 // A real path has no symlink in it, so a root that was given as a beginning of it is where it says. Most files lie so,
 // and for them no root has to be looked up.
-bool AllowedRoots::is_inside(std::string_view path) const
+bool AllowedRoots::is_inside(std::string_view path, Waiting waiting) const
 {
-    return std::ranges::any_of(roots_, [&](const Root& root) { return is_at_or_below(path, root.given); }) ||
-           std::ranges::any_of(roots_,
-                               [&](const Root& root) { return is_at_or_below(path, real_path_of(root)); });
+    const auto by_text = [&](const Root& root) { return is_at_or_below(path, root.given); };
+    if (std::ranges::any_of(roots_, by_text)) return true;
+    const auto by_look = [&](const Root& root) { return is_at_or_below(path, real_path_of(root)); };
+    return waiting == Waiting::allowed && std::ranges::any_of(roots_, by_look);
 }
 
 // Here every root counts, also one that a symlink puts further in: shared skills may lie within a writable root.
@@ -70,14 +70,15 @@ Error AllowedRoots::outside(const std::string& absolute) const
     return Error(ErrorCode::outside_allowed_roots, std::move(message));
 }
 
-Result<AllowedRoots::Found> AllowedRoots::find(const std::string& absolute) const
+Result<AllowedRoots::Found> AllowedRoots::find(const std::string& absolute, Waiting waiting) const
 {
-    auto fd = open_path(absolute, 0);
+    auto fd = open_path(absolute, 0, waiting);
     // Why a foreign path can't be opened is nobody's business.
-    if (!fd) return fail(is_inside(normalised(absolute)) ? std::move(fd.error()) : outside(absolute));
+    if (!fd)
+        return fail(is_inside(normalised(absolute), waiting) ? std::move(fd.error()) : outside(absolute));
     auto path = beneath::path_of(fd->get());
     if (!path) return fail(std::move(path.error()));
-    if (!is_inside(*path)) return fail(outside(absolute));
+    if (!is_inside(*path, waiting)) return fail(outside(absolute));
     Found found;
     if (::fstat(fd->get(), &found.status) != 0)
         return fail(error_from_errno(errno, "look at '" + absolute + "'"));
@@ -86,9 +87,9 @@ Result<AllowedRoots::Found> AllowedRoots::find(const std::string& absolute) cons
     return found;
 }
 
-Result<AllowedRoots::Found> AllowedRoots::find_file(const std::string& absolute) const
+Result<AllowedRoots::Found> AllowedRoots::find_file(const std::string& absolute, Waiting waiting) const
 {
-    auto found = find(absolute);
+    auto found = find(absolute, waiting);
     if (!found || S_ISREG(found->status.st_mode)) return found;
     if (S_ISDIR(found->status.st_mode))
         return fail(ErrorCode::is_a_directory, "'" + absolute + "' is a directory");

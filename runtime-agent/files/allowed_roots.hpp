@@ -2,8 +2,8 @@
 // Which files a call's file tools may touch (T9): the user's own directories of the envelope and /tmp, and read-only
 // the shared skills. A file is opened first and judged after: by where the open descriptor is, symlinks followed, so
 // that nothing can be swapped between check and use. Symlinks from one root into another are fine (T10).
-// A path outside is answered alike whether it exists or not. Blocking: pool thread; made anew for each call, and one
-// thread at a time.
+// A path outside is answered alike whether it exists or not. Made anew for each call; one thread at a time, a pool's
+// but for Waiting::never.
 
 #include <sys/stat.h>
 
@@ -15,6 +15,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/envelope.hpp"
+#include "runtime-agent/files/path.hpp"
 
 namespace mao::agent {
 
@@ -28,10 +29,10 @@ public:
         struct stat status{};
     };
     // Errors: outside_allowed_roots, and those of open_path.
-    Result<Found> find(const std::string& absolute) const;
+    Result<Found> find(const std::string& absolute, Waiting waiting = Waiting::allowed) const;
     // A regular file: is_a_directory or not_a_regular_file for anything else. It is not opened for reading before
     // that is known, so a FIFO or a device never blocks or acts.
-    Result<Found> find_file(const std::string& absolute) const;
+    Result<Found> find_file(const std::string& absolute, Waiting waiting = Waiting::allowed) const;
     // Whether the innermost root it lies in is no read-only one.
     bool may_write(const Found& found) const;
 
@@ -43,7 +44,7 @@ private:
     };
     void add(const std::string& path, bool writable);
     static const std::string& real_path_of(const Root& root);
-    bool is_inside(std::string_view path) const;
+    bool is_inside(std::string_view path, Waiting waiting) const;
     Error outside(const std::string& absolute) const;
 
     std::vector<Root> roots_;
