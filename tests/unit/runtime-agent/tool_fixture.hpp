@@ -1,5 +1,5 @@
 #pragma once
-// Calls tools as the agent does, for a user whose directories are a fresh tree under /tmp/mao-test-…, removed with
+// Calls tools as the agent does, for a user whose directories are a fresh tree under /var/tmp/mao-test-…, removed with
 // the fixture. Not all of /tmp counts as the user's here: a test of what lies outside looks next to the tree.
 
 #include <stdlib.h>
@@ -37,10 +37,10 @@ inline bool contains(const std::string& text, const std::string& part)
 
 class UserTree {
 public:
-    UserTree()
+    // By default outside of /tmp, which is one of the allowed roots.
+    explicit UserTree(const std::string& parent = "/var/tmp")
     {
-        // Outside of /tmp, which is one of the allowed roots.
-        std::string pattern = "/var/tmp/mao-test-XXXXXX";
+        std::string pattern = parent + "/mao-test-XXXXXX";
         if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
         base = pattern;
         for (const char* name : {"ws", "home", "runtime", "deps", "skills", "uploads", "shared", "elsewhere"})
