@@ -19,6 +19,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/ids.hpp"
 #include "protocol/base/limits.hpp"
+#include "protocol/base/minute_budget.hpp"
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/event.hpp"
 
@@ -33,27 +34,6 @@ struct Attempt {
     const std::string workspace; // must be inside the mounts afterwards; empty: none in particular
     std::optional<Result<void>> outcome;
     channel::Event done;
-};
-
-// At most so many in a minute.
-class MinuteBudget {
-public:
-    explicit MinuteBudget(std::size_t per_minute) noexcept : per_minute_(per_minute) {}
-
-    bool take() noexcept
-    {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - begun_ >= std::chrono::minutes(1)) {
-            begun_ = now;
-            taken_ = 0;
-        }
-        return taken_++ < per_minute_;
-    }
-
-private:
-    std::size_t per_minute_;
-    std::size_t taken_ = 0;
-    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 enum class RuntimeState { absent, starting, running, stopping, stopped };

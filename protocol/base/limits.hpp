@@ -74,7 +74,8 @@ inline constexpr std::size_t digest_bytes_max = 128;
 // -- Calls on one connection --
 
 inline constexpr std::size_t in_flight_requests_max = 1024;
-// Frames that answer nothing we asked, per connection, before it is closed as broken.
+// Frames that answer nothing we asked, in a minute, before the connection is closed as broken. Some are no fault: a call
+// was given up, or a stream closed, while they were on their way.
 inline constexpr std::size_t unsolicited_messages_max = 10'000;
 
 // -- Times of the channel (P6, case 65) --

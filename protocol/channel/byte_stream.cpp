@@ -63,7 +63,8 @@ void ByteStream::consumed(std::size_t bytes)
 {
     const std::size_t more = window_.consumed(bytes);
     if (more == 0 || ended_) return;
-    (void)channel_->send(wire::Window{id_, static_cast<std::int64_t>(more)}); // else the channel has ended
+    auto told = channel_->send(wire::Window{id_, static_cast<std::int64_t>(more)});
+    if (!told) end(told.error()); // the peer would wait for ever
 }
 
 Result<void> ByteStream::arrived(std::string_view bytes)

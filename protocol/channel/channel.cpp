@@ -1,5 +1,6 @@
 #include "protocol/channel/channel.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "protocol/channel/byte_stream.hpp"
@@ -239,10 +240,33 @@ Result<void> Channel::allow(const RequestId& id, std::size_t bytes)
     return allowed;
 }
 
+std::size_t Channel::room_of(const RequestId& id) noexcept
+{
+    if (outbox_.is_kept_back(id)) streams_kept_back_ = true;
+    return outbox_.room(id);
+}
+
+// No window message tells when this side's own queue has room again.
+void Channel::wake_kept_back()
+{
+    if (!std::exchange(streams_kept_back_, false)) return;
+    for (const auto& [id, stream] : streams_)
+        stream->room_changed();
+}
+
 ByteStream* Channel::stream_of(const RequestId& id) noexcept
 {
     const auto entry = streams_.find(id);
     return entry == streams_.end() ? nullptr : entry->second;
+}
+
+// Nothing of a stream comes before the answer to the request that opens it: what does was sent to an earlier one of the
+// same id, an attachment that was given up.
+ByteStream* Channel::begun_stream_of(const RequestId& id) noexcept
+{
+    const auto asked = in_flight_.find(id);
+    const bool waits = asked != in_flight_.end() && !asked->second->answer;
+    return waits ? nullptr : stream_of(id);
 }
 
 bool Channel::deliver_output(wire::ToolOutput& output)
