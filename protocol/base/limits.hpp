@@ -45,6 +45,8 @@ inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
 inline constexpr std::size_t stream_window_bytes_max = 4 * 1024 * 1024;
 // Of a file: four frames on the way hide the time its reader takes.
 inline constexpr std::size_t file_window_bytes = 1024 * 1024;
+// A file whose agent sends nothing, though it may, for so long is given up.
+inline constexpr auto file_silence_max = 60s;
 // Of a terminal's output and input: a screen has some kilobytes; what is on the way is what Ctrl-C must wait for.
 inline constexpr std::size_t terminal_window_bytes = 256 * 1024;
 // The bytes of one frame: in JSON they grow by a third.

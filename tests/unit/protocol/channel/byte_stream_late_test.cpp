@@ -18,9 +18,8 @@ struct Attached {
 
     void open()
     {
-        const ByteStream::Options options{.form = {wire::ByteForm::Type::pty_data, offered},
-                                          .receive_window = window,
-                                          .send_window = 0};
+        const ByteStream::Options options{
+            .form = {wire::ByteForm::Type::pty_data, offered}, .receive_window = window, .send_window = 0};
         stream = ByteStream::open(connection.end.channel, request_id("t1"), options).value();
     }
     auto ask() { return connection.end.request(wire::PtyAttach{request_id("t1"), 0, {}}); }
