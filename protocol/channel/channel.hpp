@@ -100,6 +100,7 @@ private:
 
     Result<void> add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window);
     void remove_stream(const ByteStream& stream);
+    void discard_bytes(const RequestId& id) { outbox_.discard_bytes(id); }
     std::size_t room_of(const RequestId& id) const noexcept { return outbox_.room(id); }
     Result<void> send_bytes(const RequestId& id, std::string_view bytes);
     Result<void> allow(const RequestId& id, std::size_t bytes);

@@ -55,7 +55,7 @@ Result<void> Outbox::push(const Message& message)
         Secret::wipe(text);
         return room;
     }
-    queue(stream_of(message), {std::move(text), false});
+    queue(stream_of(message), {.text = std::move(text)});
     return {};
 }
 
@@ -105,7 +105,7 @@ Result<void> Outbox::push_bytes(const RequestId& id, std::string_view bytes)
     while (!bytes.empty()) {
         const std::string_view slice = bytes.substr(0, longest);
         bytes.remove_prefix(slice.size());
-        Entry entry;
+        Entry entry{.text = {}, .is_bytes = true};
         if (form.number) {
             entry.is_frame = true;
             entry.text.reserve(slice.size() + frame_header_bytes + raw_header_bytes);
@@ -117,6 +117,28 @@ Result<void> Outbox::push_bytes(const RequestId& id, std::string_view bytes)
         queue(stream, std::move(entry));
     }
     return {};
+}
+
+// A frame of bytes is never split, so none of them is half sent.
+void Outbox::discard_bytes(const RequestId& id)
+{
+    const auto known = by_id_.find(id.text());
+    if (known == by_id_.end()) return;
+    Stream& stream = *known->second;
+    const auto discard = [&](Entry& entry) {
+        if (!entry.is_bytes) return false;
+        stream_bytes_ -= entry.text.size();
+        Secret::wipe(entry.text);
+        return true;
+    };
+    std::erase_if(stream.entries, discard);
+    if (stream.entries.empty()) remove(known->second);
+}
+
+void Outbox::remove(Streams::iterator stream)
+{
+    by_id_.erase(stream->id);
+    turns_.erase(stream);
 }
 
 Result<void> Outbox::check_room(const Message& message, std::size_t bytes) const
@@ -155,8 +177,7 @@ bool Outbox::next_frame(std::string& out)
     const auto turn = turns_.begin();
     append_frame_of(*turn, out);
     if (turn->entries.empty()) {
-        by_id_.erase(turn->id);
-        turns_.erase(turn);
+        remove(turn);
     } else {
         turns_.splice(turns_.end(), turns_, turn);
     }

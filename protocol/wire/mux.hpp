@@ -58,6 +58,8 @@ public:
     Result<void> push_bytes(const RequestId& id, std::string_view bytes);
     // What is queued still leaves.
     void close_stream(const RequestId& id) { byte_streams_.erase(id); }
+    // Bytes that wait under that id are dropped; messages are not.
+    void discard_bytes(const RequestId& id);
 
     bool empty() const noexcept { return control_.entries.empty() && turns_.empty(); }
     // Of messages that are not wholly sent: what this holds in memory.
@@ -72,6 +74,7 @@ private:
     struct Entry {
         std::string text;
         bool is_frame = false; // with its length already
+        bool is_bytes = false; // of a byte stream
     };
     struct Stream {
         std::string id; // empty: control
@@ -93,6 +96,7 @@ private:
     void append_frame_of(Stream& stream, std::string& out);
     void append_part_of(Stream& stream, std::string& out);
     void message_done(Stream& stream);
+    void remove(Streams::iterator stream);
 
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
