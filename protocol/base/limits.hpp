@@ -45,6 +45,9 @@ inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
 inline constexpr std::size_t stream_window_bytes_max = 4 * 1024 * 1024;
 // Of a file: four frames on the way hide the time its reader takes.
 inline constexpr std::size_t file_window_bytes = 1024 * 1024;
+// Read at the same time by one agent, and how long one waits for a receiver that takes nothing.
+inline constexpr std::size_t file_reads_max = 32;
+inline constexpr auto file_stalled_max = 60s;
 // Of a terminal's output and input: a screen has some kilobytes; what is on the way is what Ctrl-C must wait for.
 inline constexpr std::size_t terminal_window_bytes = 256 * 1024;
 // The bytes of one frame: in JSON they grow by a third.
@@ -58,8 +61,9 @@ inline constexpr std::size_t byte_streams_max = 256;
 // What can be shown again to one who comes back (Y2).
 inline constexpr std::size_t terminal_replay_bytes = 256 * 1024;
 inline constexpr std::size_t terminals_max = 64;
-// After its program ended a terminal can still be looked at.
+// After its program ended a terminal can still be looked at; beyond, the one that ended first is forgotten.
 inline constexpr auto terminal_kept_after_end = 10min;
+inline constexpr std::size_t terminals_kept_after_end_max = 16;
 
 // -- Kept results (P7) --
 
