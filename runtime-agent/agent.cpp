@@ -81,7 +81,8 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       boot_id_(random_name()),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
-      services_{executor_, pool_, launcher_, tags_, leftovers_}
+      services_{executor_, pool_, launcher_, tags_, leftovers_},
+      terminals_(services_, tasks_, [this] { introduce(channel_); })
 {}
 
 Agent::~Agent() = default;
@@ -111,6 +112,7 @@ void Agent::stop(const std::string& why)
 // then.
 asio::awaitable<void> Agent::end_everything()
 {
+    terminals_.hang_up_all();
     co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
     for (const auto& [id, call] : calls_)
         call->context.cancel();
@@ -174,9 +176,11 @@ asio::awaitable<std::optional<Backoff::Duration>> Agent::serve_one_connection()
     options.after_use = wire::FrameDecoder::AfterUse::wipe; // what arrives here carries credentials (E6)
     channel_ = std::make_shared<channel::Channel>(std::move(socket), options, *this, report_broken);
     introduce(channel_);
+    terminals_.connected(channel_);
     const Channel serving = channel_;
     const Error why = co_await serving->run();
     channel_.reset();
+    terminals_.disconnected();
     if (!stopping_) log(LogLevel::info, "not connected: " + why.message());
     co_return Clock::now() - since;
 }
@@ -204,6 +208,7 @@ wire::RuntimeActivity Agent::activity() const
 {
     wire::RuntimeActivity activity;
     activity.calls = static_cast<std::int64_t>(calls_.size());
+    activity.terminals = static_cast<std::int64_t>(terminals_.running());
     return activity;
 }
 
@@ -223,6 +228,7 @@ void Agent::on_message(wire::Message message)
     if (auto* call = std::get_if<wire::ToolCall>(&message)) return begin_call(std::move(*call));
     if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return cancel_call(cancel->id);
     if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
+    if (terminals_.on_message(message)) return;
     refuse(message);
 }
 

@@ -44,8 +44,8 @@ asio::awaitable<void> Registry::adopt_one(ContainerSummary summary)
     runtime.running_since = container->started;
     runtime.image_id = container->image_id;
     ++runtime.generation;
-    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
-                std::string());
+    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_, terminals_},
+                runtime, std::string());
     auto adopted = co_await start.adopt(*container);
     if (!adopted)
         log::warning("a container was found that the user's next call recreates",

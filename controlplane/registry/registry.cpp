@@ -46,15 +46,17 @@ asio::awaitable<Result<void>> take_down(Engine& engine, ContainerId id, RuntimeS
 } // namespace
 
 Registry::Registry(asio::any_io_executor executor, asio::thread_pool& pool, const Settings& settings,
-                   Engine& engine, const mounts::Planner& planner, AuditLog& audit)
+                   Engine& engine, const mounts::Planner& planner, AuditLog& audit, Terminals& terminals)
     : executor_(std::move(executor)),
       pool_(pool),
       settings_(settings),
       engine_(engine),
       planner_(planner),
       audit_(audit),
+      terminals_(terminals),
       engine_starts_(executor_, parallel_starts()),
-      connections_(executor_, pool, planner, settings, audit),
+      connections_(executor_, pool, planner, settings, audit, terminals,
+                   [this](Runtime& runtime) { look_after(runtime); }),
       tasks_(executor_, report_broken)
 {}
 
@@ -140,8 +142,8 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
     const Answer answer{runtime, attempt};
     const auto turn = co_await runtime.turn.take();
     const RuntimeState before = std::exchange(runtime.state, RuntimeState::starting);
-    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
-                attempt->workspace);
+    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_, terminals_},
+                runtime, attempt->workspace);
     auto outcome = co_await start.run();
     if (outcome) {
         runtime.state = RuntimeState::running;
@@ -159,8 +161,9 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
 
 void Registry::forget_container(Runtime& runtime, RuntimeState state)
 {
-    if (runtime.channel)
-        runtime.channel->close(Error(ErrorCode::container_gone, "the container was stopped or removed"));
+    const Error gone(ErrorCode::container_gone, "the container was stopped or removed");
+    if (runtime.channel) runtime.channel->close(gone);
+    terminals_.runtime_gone(runtime.user, gone);
     runtime.init_pid.reset();
     runtime.running_since.reset();
     runtime.state = state;
@@ -248,6 +251,20 @@ asio::awaitable<Error> Registry::explain_loss(UserId user, std::uint64_t generat
         if (runtime.connected() || std::chrono::steady_clock::now() >= deadline) co_return lost;
         co_await runtime.changed.wait_until(std::chrono::steady_clock::now() + death_asked_every);
     }
+}
+
+// Who only looks at a terminal makes no call that would find out.
+void Registry::look_after(Runtime& runtime)
+{
+    if (shutting_down_ || !terminals_.has_any(runtime.user)) return;
+    tasks_.spawn("look after " + runtime.user.text(), tell_terminals_of_loss(runtime));
+}
+
+asio::awaitable<void> Registry::tell_terminals_of_loss(Runtime& runtime)
+{
+    Error lost(ErrorCode::connection_lost, "its agent may come back");
+    Error why = co_await explain_loss(runtime.user, runtime.generation, std::move(lost));
+    if (why.code() == ErrorCode::container_gone) terminals_.runtime_gone(runtime.user, why);
 }
 
 asio::awaitable<void> Registry::shut_down()

@@ -20,6 +20,7 @@
 #include "controlplane/registry/connections.hpp"
 #include "controlplane/registry/lifecycle.hpp"
 #include "controlplane/registry/runtime.hpp"
+#include "controlplane/terminals/terminals.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/base/error.hpp"
 #include "protocol/channel/task_group.hpp"
@@ -29,7 +30,7 @@ namespace mao::control {
 class Registry {
 public:
     Registry(boost::asio::any_io_executor executor, boost::asio::thread_pool& pool, const Settings& settings,
-             Engine& engine, const mounts::Planner& planner, AuditLog& audit);
+             Engine& engine, const mounts::Planner& planner, AuditLog& audit, Terminals& terminals);
     ~Registry();
 
     // At daemon start: takes over running containers that are ours and match, removes half-made ones (L4). Returns
@@ -69,6 +70,8 @@ private:
     boost::asio::awaitable<Result<void>> end_container(UserId user, RuntimeState after);
     boost::asio::awaitable<void> say_goodbye(Runtime& runtime, std::string reason);
     void forget_container(Runtime& runtime, RuntimeState state);
+    void look_after(Runtime& runtime);
+    boost::asio::awaitable<void> tell_terminals_of_loss(Runtime& runtime);
 
     boost::asio::any_io_executor executor_;
     boost::asio::thread_pool& pool_;
@@ -76,6 +79,7 @@ private:
     Engine& engine_;
     const mounts::Planner& planner_;
     AuditLog& audit_;
+    Terminals& terminals_;
     std::unordered_map<UserId, std::unique_ptr<Runtime>> runtimes_;
     Turn engine_starts_;
     Connections connections_;

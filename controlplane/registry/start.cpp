@@ -255,9 +255,9 @@ asio::awaitable<Result<void>> Start::remove(std::string_view why)
     ++facts_.removals;
     auto removed = co_await tools_.engine.remove(id, Engine::Force::yes);
     if (!removed) co_return removed;
-    if (runtime_.channel)
-        runtime_.channel->close(
-            Error(ErrorCode::container_gone, "the container was recycled: " + std::string(why)));
+    const Error gone(ErrorCode::container_gone, "the container was recycled: " + std::string(why));
+    if (runtime_.channel) runtime_.channel->close(gone);
+    tools_.terminals.runtime_gone(runtime_.user, gone);
     runtime_.container.reset();
     runtime_.init_pid.reset();
     ++runtime_.generation;

@@ -30,6 +30,7 @@ struct StartTools {
     AuditLog& audit;
     Turn& engine_starts; // how many containers of all users may be started at the same time
     Connections& connections;
+    Terminals& terminals;
 };
 
 class Start {

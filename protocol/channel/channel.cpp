@@ -221,6 +221,7 @@ Result<void> Channel::add_stream(ByteStream& stream, wire::ByteForm form, std::s
 void Channel::remove_stream(const ByteStream& stream)
 {
     outbox_.close_stream(stream.id());
+    late_bytes_allowed_ += stream.window_.allowed();
     streams_.erase(stream.id());
     if (stream.number_) streams_by_number_.erase(*stream.number_);
 }
@@ -283,6 +284,12 @@ void Channel::learn(const wire::Capabilities& peer)
 {
     peer_ = peer;
     outbox_.set_peer_joins_parts(peer.has(wire::Capability::parts));
+}
+
+bool Channel::awaits_answer(const RequestId& id) const noexcept
+{
+    const auto entry = in_flight_.find(id);
+    return entry != in_flight_.end() && !entry->second->answer;
 }
 
 bool Channel::deliver(wire::Message& message)

@@ -90,6 +90,8 @@ public:
     std::size_t requests_in_flight() const noexcept { return in_flight_.size(); }
     // Queued and not yet sent.
     std::size_t bytes_waiting() const noexcept { return outbox_.pending_bytes(); }
+    // A number for raw frames that no stream of this connection has had. For the side that offers them: the host.
+    std::uint32_t new_stream_number() noexcept { return next_stream_number_++; }
     // What the peer named; before it did, all of this build.
     const wire::Capabilities& peer_capabilities() const noexcept { return peer_; }
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }
@@ -101,6 +103,7 @@ private:
 
     Result<void> add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window);
     void remove_stream(const ByteStream& stream);
+    void discard_bytes(const RequestId& id) { outbox_.discard_bytes(id); }
     std::size_t room_of(const RequestId& id) noexcept;
     Result<void> send_bytes(const RequestId& id, std::string_view bytes);
     Result<void> allow(const RequestId& id, std::size_t bytes);
@@ -122,6 +125,7 @@ private:
     void finish_stream(const wire::Message& message);
     Result<void> count_unsolicited();
     bool deliver(wire::Message& message);
+    bool awaits_answer(const RequestId& id) const noexcept;
     bool deliver_output(wire::ToolOutput& output);
     void learn(const wire::Capabilities& peer);
     bool is_pong_due();
@@ -143,6 +147,8 @@ private:
     std::unordered_map<RequestId, Waiter*> in_flight_;
     std::unordered_map<RequestId, ByteStream*> streams_;
     std::unordered_map<std::uint32_t, ByteStream*> streams_by_number_;
+    std::uint32_t next_stream_number_ = 1;
+    std::uint64_t late_bytes_allowed_ = 0; // what streams that are closed here had allowed the peer to send
     Event wake_writer_;
     Event written_;
     Event end_;

@@ -133,9 +133,15 @@ Result<void> Channel::take(wire::Message message)
     if (auto* output = std::get_if<wire::ToolOutput>(&message))
         return deliver_output(*output) ? Result<void>() : count_unsolicited();
     if (const auto* status = std::get_if<wire::RuntimeStatus>(&message)) learn(status->capabilities);
-    // An answer to pty_open or pty_attach; else a terminal that is announced.
-    if (is<wire::PtyOpened>(message) && deliver(message)) return {};
-    if (is<wire::PtyClose>(message)) finish_stream(message);
+    // An answer to pty_open or pty_attach; else a terminal that is announced. Within an id the order is kept: what came
+    // under it before the answer belongs to an earlier attachment.
+    if (const auto* opened = std::get_if<wire::PtyOpened>(&message); opened != nullptr) {
+        ByteStream* stream = awaits_answer(opened->id) ? stream_of(opened->id) : nullptr;
+        if (stream != nullptr) stream->start_over();
+        if (deliver(message)) return {};
+    }
+    if (const auto* close = std::get_if<wire::PtyClose>(&message); close != nullptr)
+        if (!awaits_answer(close->id)) finish_stream(message);
     if (!is_answer(message)) {
         handler_.on_message(std::move(message));
         return {};
@@ -165,12 +171,14 @@ Result<void> Channel::take_raw(std::string_view body)
     return take_bytes(stream == streams_by_number_.end() ? nullptr : stream->second, payload->bytes);
 }
 
-// Bytes of a stream that was closed here may still be on their way; they count as unsolicited like any answer.
 Result<void> Channel::take_bytes(ByteStream* stream, std::string_view bytes)
 {
     if (bytes.empty()) return fail(ErrorCode::invalid_message, "a stream's frame holds no bytes");
-    if (stream == nullptr) return count_unsolicited();
-    return stream->arrived(bytes);
+    if (stream != nullptr) return stream->arrived(bytes);
+    // Of a stream that was closed here they may still be on their way.
+    if (bytes.size() > late_bytes_allowed_) return count_unsolicited();
+    late_bytes_allowed_ -= bytes.size();
+    return {};
 }
 
 Result<void> Channel::take_window(const wire::Window& window)

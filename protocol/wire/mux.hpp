@@ -63,6 +63,8 @@ public:
     Result<void> push_bytes(const RequestId& id, std::string_view bytes);
     // What is queued still leaves.
     void close_stream(const RequestId& id) { byte_streams_.erase(id); }
+    // Bytes that wait under that id are dropped; messages are not.
+    void discard_bytes(const RequestId& id);
 
     bool empty() const noexcept { return control_.entries.empty() && turns_.empty(); }
     // Of messages that are not wholly sent: what this holds in memory.
@@ -101,6 +103,7 @@ private:
     void append_bytes_of(Stream& stream, std::string& out);
     void append_part_of(Stream& stream, std::string& out);
     void message_done(Stream& stream);
+    void remove(Streams::iterator stream);
 
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
@@ -122,6 +125,8 @@ public:
     // So many of them are taken. Returns what to allow the sender now; 0 until it is worth a message.
     std::size_t consumed(std::size_t bytes) noexcept;
     std::size_t held() const noexcept { return held_; }
+    // What the sender may still send.
+    std::size_t allowed() const noexcept { return allowed_; }
 
 private:
     std::size_t window_;

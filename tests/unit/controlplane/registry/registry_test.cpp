@@ -157,7 +157,8 @@ struct Fixture {
     test::ScriptedEngine engine;
     asio::io_context loop{1};
     asio::thread_pool pool{1};
-    Registry registry{loop.get_executor(), pool, settings, engine, planner, audit};
+    Terminals terminals{loop.get_executor(), audit};
+    Registry registry{loop.get_executor(), pool, settings, engine, planner, audit, terminals};
 };
 
 } // namespace
