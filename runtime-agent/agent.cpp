@@ -283,7 +283,7 @@ void Agent::end_call(Call& call, Result<std::string> result)
     const Channel to = call.came_by;
     const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - call.started);
     calls_.erase(id); // with its envelope (E3)
-    changed_.notify();
+    if (stopping_) changed_.notify(); // nobody else waits for it
     const wire::ToolResult answer{id, std::move(result), duration};
     const auto sent = to->send(answer);
     if (sent) return;

@@ -68,6 +68,7 @@ Result<void> stream(int fd, std::uint64_t size, const std::string& path, const s
 std::string rendered(const ReadRequest& request, const AllowedRoots::Found& file, const LineWindow& window)
 {
     std::string out;
+    out.reserve(512 + window.content.size() / 8 * 9); // the content with its escapes, and what is said of it
     wire::ObjectText object(out);
     object.string("path", text::to_utf8(file.path));
     object.integer("total_bytes", file.status.st_size);
