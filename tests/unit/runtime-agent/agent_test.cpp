@@ -35,9 +35,7 @@ RequestId id(const std::string& text)
 class Host final : public channel::MessageHandler {
 public:
     explicit Host(asio::io_context& loop, const std::string& path)
-        : loop_(loop), path_(path), tasks_(loop.get_executor(), [](std::string_view, std::string_view what) {
-              throw std::runtime_error(std::string(what));
-          })
+        : loop_(loop), path_(path), tasks_(loop.get_executor(), mao::testing::throw_on_broken)
     {
         listen();
     }
@@ -80,7 +78,7 @@ public:
         answer.emplace(std::move(arrived));
     }
 
-    testing::UserTree tree;
+    agent::testing::UserTree tree;
     std::shared_ptr<channel::Channel> channel_;
     int introductions = 0;
     int accepted = 0;
@@ -133,13 +131,8 @@ public:
     template <class Condition>
     void run_until(Condition condition)
     {
-        const auto deadline = std::chrono::steady_clock::now() + 20s;
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() > deadline)
-                throw std::runtime_error("the test waited in vain");
-            if (loop.stopped()) loop.restart();
-            loop.run_one_for(20ms);
-        }
+        if (!mao::testing::run_until(loop, std::move(condition)))
+            throw std::runtime_error("the test waited in vain");
     }
 
     using Answer = std::optional<Result<wire::Message>>;
