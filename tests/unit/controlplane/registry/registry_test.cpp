@@ -5,38 +5,25 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
 #include "controlplane/registry/container_spec.hpp"
 #include "controlplane/registry/registry.hpp"
+#include "tests/support/run_loop.hpp"
 #include "tests/support/scripted_engine.hpp"
+#include "tests/support/temp_tree.hpp"
 
 using namespace mao;
 using namespace mao::control;
+using mao::testing::run_task;
+using mao::testing::run_until;
+using mao::testing::TempTree;
+using mao::testing::throw_on_broken;
 namespace asio = boost::asio;
 
 namespace {
-
-class TempTree {
-public:
-    TempTree()
-    {
-        std::string path = "/var/tmp/mao-registry-XXXXXX";
-        REQUIRE(::mkdtemp(path.data()) != nullptr);
-        path_ = path;
-    }
-    ~TempTree() { std::filesystem::remove_all(path_); }
-    TempTree(const TempTree&) = delete;
-    TempTree& operator=(const TempTree&) = delete;
-    std::string operator/(const char* name) const { return path_ + "/" + name; }
-
-private:
-    std::string path_;
-};
 
 Settings settings_in(const TempTree& tree)
 {
@@ -49,13 +36,13 @@ Settings settings_in(const TempTree& tree)
     settings.container_pids_max = 64;
     settings.container_tmpfs_megabytes = 16;
     settings.container_start_timeout = std::chrono::milliseconds(50);
-    settings.channel_dir = tree / "c";
-    settings.deps_dir = tree / "d";
-    settings.runtime_dir = tree / "r";
-    settings.user_home_dir = tree / "h";
-    settings.workspace_root = tree / "w";
-    settings.user_skills_dir = tree / "s";
-    settings.upload_dir = tree / "u";
+    settings.channel_dir = tree.path("c");
+    settings.deps_dir = tree.path("d");
+    settings.runtime_dir = tree.path("r");
+    settings.user_home_dir = tree.path("h");
+    settings.workspace_root = tree.path("w");
+    settings.user_skills_dir = tree.path("s");
+    settings.upload_dir = tree.path("u");
     return settings;
 }
 
@@ -73,16 +60,11 @@ mounts::Roots roots_of(const Settings& settings)
             .tmpfs_megabytes = 16};
 }
 
-void fail_on_broken(std::string_view task, std::string_view what)
-{
-    FAIL("task " << task << " broke: " << what);
-}
-
 struct Fixture {
     Fixture()
         : settings(settings_in(tree)),
           planner(roots_of(settings), probe),
-          audit(*AuditLog::open(tree / "audit"))
+          audit(*AuditLog::open(tree.path("audit")))
     {
         REQUIRE(make_roots(planner.roots()).has_value());
     }
@@ -96,29 +78,17 @@ struct Fixture {
         answers.push_back(std::move(answer));
     }
     asio::awaitable<void> shut_down() { co_await registry.shut_down(); }
-    asio::awaitable<void> stop_then_remove(std::string user, std::vector<Result<void>>& outcomes)
-    {
-        auto stopped = co_await registry.stop(*UserId::parse(user));
-        outcomes.push_back(std::move(stopped));
-        auto removed = co_await registry.remove(*UserId::parse(user));
-        outcomes.push_back(std::move(removed));
-    }
-    asio::awaitable<void> adopt_all(std::vector<Result<void>>& outcomes)
-    {
-        auto adopted = co_await registry.adopt();
-        outcomes.push_back(std::move(adopted));
-    }
 
     // Runs `callers` calls of one user at the same time, then shuts the registry down.
     std::vector<Answer> ask_all(int callers, const std::string& workspace = "")
     {
         std::vector<Answer> answers;
-        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+        channel::TaskGroup tasks(loop.get_executor(), throw_on_broken);
         for (int i = 0; i < callers; ++i)
             tasks.spawn("caller", ask("7", workspace, answers));
-        loop.restart();
-        while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {}
+        REQUIRE(run_until(loop, [&] { return static_cast<int>(answers.size()) == callers; }));
         tasks.spawn("shut down", shut_down());
+        loop.restart();
         loop.run();
         return answers;
     }
@@ -126,20 +96,11 @@ struct Fixture {
     std::vector<Result<void>> stop_and_remove(const std::string& user)
     {
         std::vector<Result<void>> outcomes;
-        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
-        tasks.spawn("stop, remove", stop_then_remove(user, outcomes));
-        loop.restart();
-        while (outcomes.size() < 2 && loop.run_one() != 0) {}
+        outcomes.push_back(run_task(loop, registry.stop(*UserId::parse(user))));
+        outcomes.push_back(run_task(loop, registry.remove(*UserId::parse(user))));
         return outcomes;
     }
-    Result<void> adopt()
-    {
-        std::vector<Result<void>> outcomes;
-        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
-        tasks.spawn("adopt", adopt_all(outcomes));
-        while (outcomes.empty() && loop.run_one() != 0) {}
-        return outcomes.at(0);
-    }
+    Result<void> adopt() { return run_task(loop, registry.adopt()); }
     // One of ours, as it is known from the engine alone.
     ContainerFacts container_of(const std::string& user, ContainerState state)
     {
@@ -149,7 +110,7 @@ struct Fixture {
         return facts;
     }
 
-    TempTree tree;
+    TempTree tree{"/var/tmp"}; // /tmp is no place for roots: a container has its own
     Settings settings;
     SystemPathProbe probe;
     mounts::Planner planner;

@@ -27,7 +27,7 @@ AllowedRoots roots_of(const std::string& writable, const std::string& read_only)
 
 TEST_CASE("the innermost root says whether a file may be written")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     for (const char* directory : {"ws/skills/mine", "shared/ws/skills", "shared/deep", "ws/plain"})
         fs::create_directories(tree.at(directory));
     for (const char* file : {"ws/f", "ws/plain/f", "ws/skills/f", "ws/skills/mine/f", "shared/f",
@@ -86,7 +86,7 @@ TEST_CASE("the innermost root says whether a file may be written")
 
 TEST_CASE("a root that is a symlink holds what is where it leads, and nothing beside it")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     fs::create_directories(tree.at("elsewhere/real/sub"));
     tree.write("elsewhere/f", "x");
     tree.write("elsewhere/real/sub/f", "x");
@@ -122,7 +122,7 @@ TEST_CASE("a root that is a symlink holds what is where it leads, and nothing be
 
 TEST_CASE("a root that changed places is looked up where it is given")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     fs::create_directory(tree.at("elsewhere/ws"));
     tree.write("ws/f", "x");
     tree.write("elsewhere/ws/f", "x");
@@ -136,7 +136,7 @@ TEST_CASE("a root that changed places is looked up where it is given")
 
 TEST_CASE("no root and the root of all allow nothing")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     tree.write("ws/f", "x");
     for (const char* path : {"", "/", "/../", "//."}) {
         CAPTURE(path);

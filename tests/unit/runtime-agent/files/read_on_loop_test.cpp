@@ -27,7 +27,7 @@ namespace {
 // without waiting.
 const std::string in_memory = "/dev/shm";
 
-Result<std::string> read(const testing::UserTree& tree, const std::string& file, Waiting waiting)
+Result<std::string> read(const agent::testing::UserTree& tree, const std::string& file, Waiting waiting)
 {
     const ReadRequest request{.path = tree.at(file), .lines_max = limits::read_lines_default};
     return read_file(request, AllowedRoots::of(tree.envelope()), {}, waiting);
@@ -36,7 +36,7 @@ Result<std::string> read(const testing::UserTree& tree, const std::string& file,
 // Both threads of a test's pool do nothing else until this is gone.
 class BusyPool {
 public:
-    explicit BusyPool(testing::Runtime& runtime)
+    explicit BusyPool(agent::testing::Runtime& runtime)
     {
         for (int thread = 0; thread < 2; ++thread)
             boost::asio::post(runtime.pool, [shared = shared_] {
@@ -70,20 +70,20 @@ bool can_be_read_without_waiting(const std::string& path)
 
 TEST_CASE("a small file in memory is read while the pool is busy")
 {
-    const testing::UserTree tree(in_memory);
+    const agent::testing::UserTree tree(in_memory);
     tree.write("ws/f", "one\ntwo\n");
     tree.write("shared/f", "shared\n");
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.user_envelope = tree.envelope();
     const BusyPool busy(tools.runtime);
-    CHECK(testing::text(tools.result("read_file", {{"path", "f"}}), "content") == "one\ntwo\n");
-    CHECK(testing::text(tools.result("read_file", {{"path", "f"}, {"offset", 2}}), "content") == "two\n");
-    CHECK(testing::text(tools.result("read_file", {{"path", tree.at("shared/f")}}), "content") == "shared\n");
+    CHECK(agent::testing::text(tools.result("read_file", {{"path", "f"}}), "content") == "one\ntwo\n");
+    CHECK(agent::testing::text(tools.result("read_file", {{"path", "f"}, {"offset", 2}}), "content") == "two\n");
+    CHECK(agent::testing::text(tools.result("read_file", {{"path", tree.at("shared/f")}}), "content") == "shared\n");
 }
 
 TEST_CASE("a file on a disk is read on the loop where the kernel can do without waiting")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     tree.write("ws/f", "one\ntwo\n");
     const auto read_on_loop = read(tree, "ws/f", Waiting::never);
     CHECK(read_on_loop.has_value() == can_be_read_without_waiting(tree.at("ws/f")));
@@ -92,7 +92,7 @@ TEST_CASE("a file on a disk is read on the loop where the kernel can do without 
 
 TEST_CASE("what is read on the loop is what the pool reads")
 {
-    const testing::UserTree tree(in_memory);
+    const agent::testing::UserTree tree(in_memory);
     struct Row {
         const char* name;
         std::string content;
@@ -122,7 +122,7 @@ TEST_CASE("what is read on the loop is what the pool reads")
 
 TEST_CASE("what may wait, is large or fails is left to the pool, whose answer counts")
 {
-    const testing::UserTree tree(in_memory);
+    const agent::testing::UserTree tree(in_memory);
     tree.write("ws/large", std::string(read_on_loop_bytes_max + 1, 'x'));
     tree.write("elsewhere/f", "x");
     tree.write("runtime/f", "x");
@@ -130,7 +130,7 @@ TEST_CASE("what may wait, is large or fails is left to the pool, whose answer co
     fs::create_directory_symlink(tree.at("elsewhere"), tree.at("root"));
     fs::create_symlink("loop", tree.at("ws/loop"));
     fs::create_symlink("../runtime/f", tree.at("ws/link"));
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.user_envelope = tree.envelope();
     tools.user_envelope.upload_dir = tree.at("root"); // a symlink: it has to be looked up
     const AllowedRoots roots = AllowedRoots::of(tools.user_envelope);
@@ -163,7 +163,7 @@ TEST_CASE("what may wait, is large or fails is left to the pool, whose answer co
 
 TEST_CASE("a file that left the page cache is read all the same")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const std::string content(read_on_loop_bytes_max / 2, 'x');
     tools.tree.write("ws/f", content);
     const UniqueFd file(::open(tools.tree.at("ws/f").c_str(), O_RDONLY | O_CLOEXEC));
