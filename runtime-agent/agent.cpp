@@ -82,7 +82,8 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
       services_{executor_, pool_, launcher_, tags_, leftovers_},
-      terminals_(services_, tasks_, [this] { introduce(channel_); })
+      terminals_(services_, tasks_, [this] { introduce(channel_); }),
+      reads_(services_, tasks_)
 {}
 
 Agent::~Agent() = default;
@@ -226,9 +227,9 @@ void Agent::send_or_drop(const wire::Message& message, const Channel& to)
 void Agent::on_message(wire::Message message)
 {
     if (auto* call = std::get_if<wire::ToolCall>(&message)) return begin_call(std::move(*call));
+    if (terminals_.on_message(message) || reads_.on_message(message, channel_)) return;
     if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return cancel_call(cancel->id);
     if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
-    if (terminals_.on_message(message)) return;
     refuse(message);
 }
 
@@ -309,8 +310,6 @@ void Agent::refuse(const wire::Message& message)
 {
     const RequestId* id = wire::id_of(message);
     if (id == nullptr) return;
-    if (std::holds_alternative<wire::ReadBytes>(message))
-        return send_or_drop(wire::ReadBytesResult{*id, fail(not_built("read_bytes"))}, channel_);
     send_or_drop(wire::ErrorMessage{*id, not_built(wire::type_name(message))}, channel_);
 }
 

@@ -24,6 +24,7 @@
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/backoff.hpp"
+#include "runtime-agent/files/read_bytes.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
@@ -107,6 +108,7 @@ private:
     Leftovers leftovers_;
     AgentServices services_;
     TerminalTable terminals_;
+    ByteReads reads_;
 };
 
 } // namespace mao::agent

@@ -41,9 +41,24 @@ struct SendFile {
                 co_return false;
             }
             if (bytes->empty()) co_return true;
-            const bool taken = co_await sink.write(*bytes);
-            if (!taken) co_return false;
+            const bool sent = co_await send(sink, *bytes);
+            if (!sent) co_return false;
         }
+    }
+
+    // In slices: a client may be slow, and each of them is a sign of life.
+    asio::awaitable<bool> send(BodySink& sink, const std::string& bytes) const
+    {
+        constexpr std::size_t slice_bytes = 64 * 1024;
+        std::string_view rest = bytes;
+        while (!rest.empty()) {
+            const std::string_view slice = rest.substr(0, slice_bytes);
+            const bool sent = co_await sink.write(slice);
+            if (!sent) co_return false;
+            file->taken(slice.size());
+            rest.remove_prefix(slice.size());
+        }
+        co_return true;
     }
 };
 

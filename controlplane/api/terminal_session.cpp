@@ -40,6 +40,7 @@ asio::awaitable<void> TerminalSession::run(Self self)
     self->tasks_.spawn("show a terminal", show(self));
     self->tasks_.spawn("type into a terminal", take_input(self));
     self->tasks_.spawn("watch a viewer", watch(self));
+    self->tasks_.spawn("wait for a viewer's dismissal", leave_when_dismissed(self));
     try {
         while (!self->over_)
             co_await self->ended_.wait();
@@ -113,6 +114,17 @@ asio::awaitable<void> TerminalSession::ping(Self self)
     self->pinging_ = true;
     co_await self->socket_->ping();
     self->pinging_ = false;
+}
+
+// A peer that takes nothing can't be told, and is not waited for.
+asio::awaitable<void> TerminalSession::leave_when_dismissed(Self self)
+{
+    co_await self->viewer_->until_dismissed();
+    const auto deadline = WebSocket::Clock::now() + 2 * limits::web_socket_close_deadline;
+    bool news = true;
+    while (!self->over_ && news)
+        news = co_await self->ended_.wait_until(deadline);
+    self->end();
 }
 
 // A peer whose machine is gone closes nothing: it is found out by its silence.

@@ -1,7 +1,7 @@
 #pragma once
 // One viewer's WebSocket on a terminal (Y2): binary frames both ways are bytes, text frames are JSON that controls.
-// Three loops share it: what is shown, what is typed, and the watch over a peer that may be dead. It ends with the
-// first of the first two. Held by its loops, which see its end when they wake. One loop thread.
+// Loops share it: what is shown, what is typed, and the watch over a peer that may be dead or must go. It ends with the
+// first that ends. Held by its loops, which see its end when they wake. One loop thread.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -29,6 +29,7 @@ private:
 
     static boost::asio::awaitable<void> show(Self self);
     static boost::asio::awaitable<void> take_input(Self self);
+    static boost::asio::awaitable<void> leave_when_dismissed(Self self);
     static boost::asio::awaitable<void> watch(Self self);
     static boost::asio::awaitable<void> ping(Self self);
     void obey(std::string_view text);

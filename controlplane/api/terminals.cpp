@@ -135,8 +135,9 @@ struct Attach {
             co_await web_socket->close(WebSocket::CloseCode::internal_error, reason);
             co_return;
         }
-        co_await TerminalSession::run(std::make_shared<TerminalSession>(
-            std::move(executor), std::move(web_socket), std::move(*viewer), terminal->id().text()));
+        auto session = std::make_shared<TerminalSession>(executor, std::move(web_socket), std::move(*viewer),
+                                                         terminal->id().text());
+        co_await TerminalSession::run(std::move(session));
     }
 };
 

@@ -42,7 +42,6 @@ asio::awaitable<Result<std::string>> FileTransfer::receive()
 
 asio::awaitable<Result<std::string>> FileTransfer::next()
 {
-    stream_->consumed(std::exchange(given_, 0));
     Error late(ErrorCode::deadline_exceeded, "the runtime sent nothing of the file in time");
     auto bytes = co_await channel::with_deadline(receive(), limits::file_silence_max, std::move(late));
     if (!bytes) co_return bytes;
@@ -50,7 +49,6 @@ asio::awaitable<Result<std::string>> FileTransfer::next()
     if (bytes->size() > left_ || (bytes->empty() && left_ != 0))
         co_return fail(ErrorCode::io_error, "the runtime sent another number of bytes than it said");
     left_ -= bytes->size();
-    given_ = bytes->size();
     co_return bytes;
 }
 

@@ -31,9 +31,11 @@ public:
     FileTransfer& operator=(const FileTransfer&) = delete;
 
     std::uint64_t size() const noexcept { return size_; }
-    // The next bytes, at most limits::file_window_bytes; those before are done with, so that the runtime may send on.
-    // Empty: that was all. Errors: the file shrank, connection_lost, deadline_exceeded.
+    // The next bytes, at most limits::file_window_bytes. Empty: that was all. Errors: the file shrank, connection_lost,
+    // deadline_exceeded.
     boost::asio::awaitable<Result<std::string>> next();
+    // So many of them are done with: the runtime may send as many more.
+    void taken(std::size_t bytes) { stream_->consumed(bytes); }
 
 private:
     boost::asio::awaitable<Result<std::string>> receive();
@@ -41,7 +43,6 @@ private:
     std::unique_ptr<channel::ByteStream> stream_;
     std::uint64_t size_;
     std::uint64_t left_;
-    std::size_t given_ = 0; // by the last `next`
 };
 
 class FileReader {

@@ -38,6 +38,7 @@ Terminal::Terminal(RequestId id, TerminalSize size, channel::TaskGroup& tasks,
                    const asio::any_io_executor& executor)
     : id_(std::move(id)),
       size_(size),
+      executor_(executor),
       tasks_(tasks),
       changed_(executor),
       fan_out_(limits::terminal_replay_bytes)
@@ -83,7 +84,6 @@ void Terminal::dismiss_viewers(const Error& why)
 {
     for (Viewer* viewer : viewers_)
         viewer->dismiss(why);
-    changed_.notify();
 }
 
 void Terminal::announced(Link link, const wire::PtyOpened& opened)

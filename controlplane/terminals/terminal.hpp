@@ -44,6 +44,8 @@ public:
     void complain(Error about);
     // It is shown Lost next, whatever there is to see.
     void dismiss(Error why);
+    // For one who may be busy with showing it something. Returns when it is dismissed.
+    boost::asio::awaitable<void> until_dismissed();
 
 private:
     std::optional<Sight> look();
@@ -54,6 +56,7 @@ private:
     bool attached_shown_ = false;
     std::optional<Error> complaint_;
     std::optional<Error> dismissed_;
+    channel::Event dismissal_;
 };
 
 class Terminal : public std::enable_shared_from_this<Terminal> {
@@ -75,6 +78,7 @@ public:
     // To those who ask: its agent has told of it, and nobody has hung it up.
     bool is_known() const noexcept { return known_ && !closing_; }
     bool is_closing() const noexcept { return closing_; }
+    bool is_being_opened() const noexcept { return !known_; }
     const Link& link() const noexcept { return link_; } // null: its agent is not connected
 
     // Errors: too_many_open, and why it is lost.
@@ -111,6 +115,7 @@ private:
     RequestId id_;
     TerminalSize size_;
     Clock::time_point began_ = Clock::now();
+    boost::asio::any_io_executor executor_;
     channel::TaskGroup& tasks_;
     channel::Event changed_; // any member
     FanOut fan_out_;

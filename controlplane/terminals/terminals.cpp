@@ -70,7 +70,7 @@ asio::awaitable<void> Terminals::forget_unannounced(UserId user, Link link)
     User& entry = users_[user];
     if (entry.link != link) co_return;
     std::erase_if(entry.terminals, [&](const auto& known) {
-        if (known.second->link() == link) return false;
+        if (known.second->link() == link || known.second->is_being_opened()) return false;
         known.second->lost(forgotten());
         return true;
     });

@@ -8,7 +8,7 @@ namespace mao::control {
 namespace asio = boost::asio;
 
 Viewer::Viewer(std::shared_ptr<Terminal> terminal, FanOut::Seat seat, TerminalSize size)
-    : terminal_(std::move(terminal)), seat_(seat), size_shown_(size)
+    : terminal_(std::move(terminal)), seat_(seat), size_shown_(size), dismissal_(terminal_->executor_)
 {}
 
 Viewer::~Viewer()
@@ -74,6 +74,14 @@ void Viewer::complain(Error about)
 void Viewer::dismiss(Error why)
 {
     dismissed_ = std::move(why);
+    dismissal_.notify();
+    terminal_->changed_.notify();
+}
+
+asio::awaitable<void> Viewer::until_dismissed()
+{
+    while (!dismissed_)
+        co_await dismissal_.wait();
 }
 
 } // namespace mao::control

@@ -31,6 +31,7 @@ Terminal::Terminal(const wire::PtyOpen& open, AgentServices& services, channel::
       output_(limits::terminal_replay_bytes),
       changed_(services.executor),
       resumed_(services.executor),
+      input_changed_(services.executor),
       tag_(services.tags.take())
 {}
 
@@ -176,10 +177,9 @@ void Terminal::let_go(channel::ByteStream::Unsent unsent)
     const auto before = std::exchange(attachment_, nullptr);
     if (!before) return;
     before->close(unsent);
-    boost::system::error_code ignored; // not open any more
-    master_.cancel(ignored); // its input may wait for the program to read
     last_activity_ = Clock::now();
     resumed_.notify();
+    input_changed_.notify();
     changed_.notify();
 }
 

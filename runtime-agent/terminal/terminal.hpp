@@ -83,6 +83,7 @@ private:
     ReplayRing output_;
     channel::Event changed_; // the program ended, its output is read, it was hung up, attached or detached
     channel::Event resumed_; // there is room for output again
+    channel::Event input_changed_; // the input of an attachment is written, or one was let go
     CallTags::Tag tag_;
     std::unique_ptr<Child> child_;
     std::optional<ExitStatus> exit_status_;
@@ -90,6 +91,7 @@ private:
     Clock::time_point opened_ = Clock::now();
     Clock::time_point last_activity_ = opened_;
     std::optional<HangUp> hung_up_;
+    bool input_is_written_ = false; // somebody's; one at a time
     bool output_is_read_ = false;
     bool ended_ = false;
 };

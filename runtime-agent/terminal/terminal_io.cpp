@@ -97,19 +97,29 @@ asio::awaitable<void> Terminal::send_output(std::shared_ptr<Attachment> to)
     }
 }
 
+// What was received is written also after its sender let go: the last line typed before a detach counts. Until then the
+// next attachment's input waits. One whose turn did not come before it was let go is dropped, so that what waits is
+// bounded by two windows.
 asio::awaitable<void> Terminal::take_input(std::shared_ptr<Attachment> from)
 {
     const auto self = shared_from_this();
-    while (!from->closed()) {
+    while (input_is_written_ && !from->closed())
+        co_await input_changed_.wait();
+    if (input_is_written_) co_return;
+    input_is_written_ = true;
+    for (;;) {
         const std::string bytes = co_await from->stream().receive();
-        if (!bytes.empty()) co_await write(*from, bytes);
+        if (bytes.empty()) break;
+        co_await write(*from, bytes);
     }
+    input_is_written_ = false;
+    input_changed_.notify();
     if (attachment_ == from) detach();
 }
 
 asio::awaitable<void> Terminal::write(Attachment& from, std::string_view bytes)
 {
-    while (!bytes.empty() && !from.closed()) {
+    while (!bytes.empty()) {
         const ssize_t written = ::write(master_.native_handle(), bytes.data(), bytes.size());
         if (written > 0) {
             bytes.remove_prefix(static_cast<std::size_t>(written));

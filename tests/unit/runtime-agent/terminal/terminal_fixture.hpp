@@ -75,13 +75,20 @@ public:
     bool shows(const std::string& part) const { return contains(output, part); }
     void wait_for(const std::string& part)
     {
-        world_.run_until([&] { return shows(part); });
+        try {
+            world_.run_until([&] { return shows(part); });
+        } catch (const std::runtime_error&) {
+            const std::size_t shown_max = 2000;
+            const std::size_t from = output.size() - std::min(output.size(), shown_max);
+            throw std::runtime_error("waited in vain for '" + part +
+                                     "'; the terminal shows: " + output.substr(from));
+        }
     }
     // Bash reads a line: what is typed before meets a terminal in other modes.
     void wait_for_prompt() { wait_for("\x1b[?2004h"); }
     void wait_for_end()
     {
-        world_.run_until([&] { return stream_->ended(); });
+        world_.run_until([&] { return has_all_; });
     }
     bool ended() const { return stream_->ended(); }
     std::size_t unsent() const { return to_send_.size(); }
@@ -102,13 +109,14 @@ private:
     {
         for (;;) {
             const std::string bytes = co_await stream_->receive();
-            if (bytes.empty()) co_return;
+            if (bytes.empty()) break;
             output += bytes;
             if (stalled_)
                 held_ += bytes.size();
             else
                 stream_->consumed(bytes.size());
         }
+        has_all_ = true;
     }
     asio::awaitable<void> send_typed()
     {
@@ -128,6 +136,7 @@ private:
     std::string to_send_;
     bool sending_ = false;
     bool stalled_ = false;
+    bool has_all_ = false; // up to the end of the stream
     std::size_t held_ = 0;
 };
 

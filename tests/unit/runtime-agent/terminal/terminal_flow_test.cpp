@@ -100,6 +100,26 @@ TEST_CASE("nobody attached: the program runs to its end, and the end of its outp
     CHECK(wait_for_close(world, "t1").exit_code == 5);
 }
 
+TEST_CASE("what was typed right before a detach counts, and comes before what is typed after it")
+{
+    World world;
+    {
+        Viewer viewer(world, "t1");
+        REQUIRE(viewer.open().has_value());
+        viewer.type("stty raw -echo; echo rea${X}dy; until [ -e go ]; do sleep 0.01; done; "
+                    "head -c 300008 | tail -c 16; stty sane\n");
+        viewer.wait_for("ready");
+        viewer.type(std::string(200'000, 'a'));
+        viewer.detach();
+    }
+    Viewer viewer(world, "t1");
+    REQUIRE(viewer.attach(0).has_value());
+    viewer.type(std::string(100'002, 'b') + "<last>");
+    CHECK(std::holds_alternative<wire::Pong>(*world.ask(wire::Ping{id("p1")})));
+    world.host.tree.write("ws/go", "");
+    viewer.wait_for("bbbbbbbbbb<last>");
+}
+
 TEST_CASE("one who attaches again gets each byte once")
 {
     World world;
@@ -117,14 +137,16 @@ TEST_CASE("one who attaches again gets each byte once")
         silence(viewer);
         joined = viewer.output;
     }
-    for (int round = 0; !contains(joined, "END\r\n"); ++round) {
-        Viewer viewer(world, "t1", round % 2 == 0 ? Viewer::Form::json : Viewer::Form::raw, 4096);
+    constexpr Viewer::Form forms[] = {Viewer::Form::raw, Viewer::Form::raw, Viewer::Form::json,
+                                      Viewer::Form::json};
+    for (std::size_t round = 0; !contains(joined, "END\r\n"); ++round) {
+        Viewer viewer(world, "t1", forms[round % 4], 4096);
         const auto attached = viewer.attach(joined.size());
         REQUIRE(attached.has_value());
         REQUIRE(static_cast<std::uint64_t>(attached->next) == joined.size());
         world.run_until([&] { return !viewer.output.empty(); });
-        // In JSON nothing tells late bytes of one attachment from those of the next, so that one waits for silence.
-        if (round % 2 == 1) silence(viewer);
+        // In JSON nothing tells late bytes of one attachment from those of the next, which waits for silence then.
+        if (round % 4 != 0) silence(viewer);
         joined += viewer.output;
     }
     std::string expected;

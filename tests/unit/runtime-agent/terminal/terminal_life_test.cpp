@@ -45,7 +45,8 @@ TEST_CASE("terminals outlive connections, and a new connection is told of each")
         viewer.wait_for("one\r\n");
         Viewer ending(world, "t2");
         REQUIRE(ending.open().has_value());
-        ending.type("until [ -e go ]; do sleep 0.01; done; exit 9\n");
+        ending.type("echo rea${X}dy; until [ -e go ]; do sleep 0.01; done; exit 9\n");
+        ending.wait_for("ready\r\n");
         CHECK(world.host.last_status->activity.terminals == 2);
         seen = viewer.output.size();
         world.host.stop_listening();
