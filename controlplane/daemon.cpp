@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "controlplane/api/admin.hpp"
+#include "controlplane/api/calls.hpp"
 #include "controlplane/api/http_server.hpp"
 #include "controlplane/api/routes.hpp"
 #include "controlplane/api/runtimes.hpp"
@@ -91,22 +92,25 @@ asio::awaitable<Result<void>> engine_answers(Engine& engine)
 // In the order of wiring; destroyed in the reverse.
 struct Daemon::Parts {
     Parts(asio::io_context& loop, asio::thread_pool& pool, const Settings& settings, mounts::Roots roots,
-          AuditLog log)
+          AuditLog log, std::unique_ptr<Reservations> keys)
         : audit(std::move(log)),
+          reservations(std::move(keys)),
           planner(std::move(roots), probe),
           engine(settings.engine_socket),
           registry(loop.get_executor(), pool, settings, engine, planner, audit),
           envelopes(settings),
-          dispatcher(registry, envelopes)
+          dispatcher(loop.get_executor(), registry, envelopes, *reservations)
     {
         readiness.push_back({"engine", [this] { return engine_answers(engine); }});
         machine = [this, &settings] { return machine_checks(settings, engine); };
         add_admin_routes(router, settings, readiness, machine);
         add_tools_routes(router, dispatcher);
+        add_calls_routes(router, dispatcher);
         add_runtimes_routes(router, registry);
     }
 
     AuditLog audit;
+    std::unique_ptr<Reservations> reservations;
     SystemPathProbe probe;
     mounts::Planner planner;
     DockerEngine engine;
@@ -136,7 +140,10 @@ Result<void> Daemon::prepare()
     if (auto made = make_state_directory(settings_.state_dir); !made) return made;
     auto audit = AuditLog::open(settings_.audit_log);
     if (!audit) return fail(audit.error());
-    parts_ = std::make_unique<Parts>(loop_, pool_, settings_, std::move(*roots), std::move(*audit));
+    auto reservations = Reservations::open(settings_.state_dir + "/calls.sqlite");
+    if (!reservations) return fail(reservations.error());
+    parts_ = std::make_unique<Parts>(loop_, pool_, settings_, std::move(*roots), std::move(*audit),
+                                     std::move(*reservations));
     return {};
 }
 
@@ -199,6 +206,7 @@ asio::awaitable<void> Daemon::serve()
         co_await parts_->server->stop();
     }
     co_await parts_->registry.shut_down();
+    co_await parts_->dispatcher.join();
     log::info("stopped; containers were left running for the next start");
 }
 

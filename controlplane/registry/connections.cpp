@@ -196,6 +196,8 @@ asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Sessi
     if (!channel->is_open()) co_return;
     const auto older = std::exchange(runtime.channel, channel);
     runtime.status = session->last_status;
+    for (const RequestId& call : std::exchange(runtime.cancel_on_return, {}))
+        (void)channel->send(wire::ToolCancel{call}); // lost again: the call ends at its own time-out
     runtime.changed.notify();
     if (older)
         older->close(Error(ErrorCode::superseded, "a newer connection of the same agent replaced this one"));

@@ -80,6 +80,7 @@ struct Runtime {
     std::unique_ptr<UserSocket> socket;
     std::shared_ptr<channel::Channel> channel; // verified and greeted; null when not connected
     std::optional<wire::RuntimeStatus> status; // the last one the agent sent
+    std::set<RequestId> cancel_on_return; // calls to be ended once the agent is connected again
     bool mounts_differ = false; // found at a connect (M10)
     std::uint64_t peers_refused = 0;
     std::size_t peers_being_checked = 0;
