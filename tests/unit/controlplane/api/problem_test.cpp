@@ -35,6 +35,7 @@ TEST_CASE("every code has a status of its kind")
         {ErrorCode::unsupported, 501},        {ErrorCode::connection_lost, 502},
         {ErrorCode::engine_unavailable, 503}, {ErrorCode::overloaded, 503},
         {ErrorCode::deadline_exceeded, 504},  {ErrorCode::start_timeout, 504},
+        {ErrorCode::outcome_unknown, 502},    {ErrorCode::idempotency_mismatch, 422},
     };
     for (const Row& row : rows)
         CHECK(status_of(row.code) == row.status);
