@@ -65,7 +65,8 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       calls_(services_, tasks_, options_.calls_max, [this](bool told) { call_ended(told); }),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
-      services_{executor_, pool_, launcher_, tags_, leftovers_}
+      services_{executor_, pool_, launcher_, tags_, leftovers_},
+      terminals_(services_, tasks_, [this] { introduce(channel_); })
 {}
 
 Agent::~Agent() = default;
@@ -95,6 +96,7 @@ void Agent::stop(const std::string& why)
 // then.
 asio::awaitable<void> Agent::end_everything()
 {
+    terminals_.hang_up_all();
     co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
     calls_.cancel_all();
     const auto deadline = Clock::now() + drain_deadline;
@@ -157,9 +159,11 @@ asio::awaitable<std::optional<Backoff::Duration>> Agent::serve_one_connection()
     options.after_use = wire::FrameDecoder::AfterUse::wipe; // what arrives here carries credentials (E6)
     channel_ = std::make_shared<channel::Channel>(std::move(socket), options, *this, report_broken);
     introduce(channel_);
+    terminals_.connected(channel_);
     const Channel serving = channel_;
     const Error why = co_await serving->run();
     channel_.reset();
+    terminals_.disconnected();
     if (!stopping_) log(LogLevel::info, "not connected: " + why.message());
     co_return Clock::now() - since;
 }
@@ -187,6 +191,7 @@ wire::RuntimeActivity Agent::activity() const
 {
     wire::RuntimeActivity activity;
     activity.calls = static_cast<std::int64_t>(calls_.running());
+    activity.terminals = static_cast<std::int64_t>(terminals_.running());
     return activity;
 }
 
@@ -208,6 +213,7 @@ void Agent::on_message(wire::Message message)
     if (const auto* attach = std::get_if<wire::ToolAttach>(&message)) return calls_.attach(*attach, channel_);
     if (const auto* ack = std::get_if<wire::ToolAck>(&message)) return calls_.acknowledge(*ack);
     if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
+    if (terminals_.on_message(message)) return;
     refuse(message);
 }
 
@@ -220,7 +226,7 @@ void Agent::begin_call(wire::ToolCall message)
 
 void Agent::call_ended(bool told)
 {
-    changed_.notify();
+    if (stopping_) changed_.notify(); // nobody else waits for it
     // A host that came back heard of this call in our introduction; now it hears that it is over.
     if (!told && channel_) introduce(channel_);
 }

@@ -28,6 +28,7 @@
 #include "runtime-agent/process/leftovers.hpp"
 #include "runtime-agent/process/spawn.hpp"
 #include "runtime-agent/reaper.hpp"
+#include "runtime-agent/terminal/terminal_table.hpp"
 #include "runtime-agent/tool_call.hpp"
 
 namespace mao::agent {
@@ -99,6 +100,7 @@ private:
     channel::TaskGroup tasks_;
     Leftovers leftovers_;
     AgentServices services_;
+    TerminalTable terminals_;
 };
 
 } // namespace mao::agent

@@ -15,14 +15,17 @@ std::size_t bytes_of(const CallRecords::Answer& answer)
 
 } // namespace
 
-CallRecords::State CallRecords::look_up(const RequestId& id, std::string_view digest, Clock::time_point now)
+CallRecords::State CallRecords::look_up(const RequestId& id, Clock::time_point now)
 {
     keep_within_bounds(now);
     const auto found = records_.find(id);
-    if (found == records_.end()) return State::unknown;
-    const Record& record = found->second;
-    const bool comparable = !digest.empty() && !record.digest.empty();
-    return comparable && record.digest != digest ? State::another : record.state;
+    return found == records_.end() ? State::unknown : found->second.state;
+}
+
+CallRecords::State CallRecords::look_up(const RequestId& id, std::string_view digest, Clock::time_point now)
+{
+    const State state = look_up(id, now);
+    return state != State::unknown && records_.at(id).digest != digest ? State::another : state;
 }
 
 void CallRecords::reserve(const RequestId& id, std::string digest)

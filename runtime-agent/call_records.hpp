@@ -39,7 +39,7 @@ public:
         forgotten, // it was carried out; its answer is gone
         another, // the id is that of a call with another digest
     };
-    // An empty digest is that of any call.
+    State look_up(const RequestId& id, Clock::time_point now);
     State look_up(const RequestId& id, std::string_view digest, Clock::time_point now);
 
     // Of an unknown id.

@@ -106,7 +106,7 @@ void Calls::begin(wire::ToolCall message, const Channel& from)
 void Calls::attach(const wire::ToolAttach& message, const Channel& from)
 {
     const RequestId& id = message.id;
-    switch (records_.look_up(id, {}, Clock::now())) {
+    switch (records_.look_up(id, Clock::now())) {
     case CallRecords::State::running: return join(*calls_.at(id), from, message.output_after);
     case CallRecords::State::finished: return answer_again(id, from, message.output_after);
     case CallRecords::State::forgotten: (void)send(failure(id, forgotten(id)), from); return;

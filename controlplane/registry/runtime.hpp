@@ -19,6 +19,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/ids.hpp"
 #include "protocol/base/limits.hpp"
+#include "protocol/base/minute_budget.hpp"
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/event.hpp"
 
@@ -33,27 +34,6 @@ struct Attempt {
     const std::string workspace; // must be inside the mounts afterwards; empty: none in particular
     std::optional<Result<void>> outcome;
     channel::Event done;
-};
-
-// At most so many in a minute.
-class MinuteBudget {
-public:
-    explicit MinuteBudget(std::size_t per_minute) noexcept : per_minute_(per_minute) {}
-
-    bool take() noexcept
-    {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - begun_ >= std::chrono::minutes(1)) {
-            begun_ = now;
-            taken_ = 0;
-        }
-        return taken_++ < per_minute_;
-    }
-
-private:
-    std::size_t per_minute_;
-    std::size_t taken_ = 0;
-    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 enum class RuntimeState { absent, starting, running, stopping, stopped };
@@ -81,6 +61,9 @@ struct Runtime {
     std::shared_ptr<channel::Channel> channel; // verified and greeted; null when not connected
     std::optional<wire::RuntimeStatus> status; // the last one the agent sent
     std::set<RequestId> cancel_on_return; // calls to be ended once the agent is connected again
+    // How the last connection that was let in ended, since the container's start or the attempt's begin; null while
+    // one lasts.
+    std::optional<Error> connection_end;
     bool mounts_differ = false; // found at a connect (M10)
     std::uint64_t peers_refused = 0;
     std::size_t peers_being_checked = 0;
@@ -88,6 +71,8 @@ struct Runtime {
     std::shared_ptr<Attempt> attempt;
 
     bool connected() const noexcept { return channel != nullptr && channel->is_open(); }
+    // Its agent was let in and broke the protocol. A connection that was only lost may come back.
+    bool agent_broken() const noexcept;
 };
 
 } // namespace mao::control

@@ -45,6 +45,11 @@ inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
 inline constexpr std::size_t stream_window_bytes_max = 4 * 1024 * 1024;
 // Of a file: four frames on the way hide the time its reader takes.
 inline constexpr std::size_t file_window_bytes = 1024 * 1024;
+// A file whose agent sends nothing, though it may, for so long is given up.
+inline constexpr auto file_silence_max = 60s;
+// Read at the same time by one agent, and how long one waits for a receiver that takes nothing.
+inline constexpr std::size_t file_reads_max = 32;
+inline constexpr auto file_stalled_max = 60s;
 // Of a terminal's output and input: a screen has some kilobytes; what is on the way is what Ctrl-C must wait for.
 inline constexpr std::size_t terminal_window_bytes = 256 * 1024;
 // The bytes of one frame: in JSON they grow by a third.
@@ -58,8 +63,25 @@ inline constexpr std::size_t byte_streams_max = 256;
 // What can be shown again to one who comes back (Y2).
 inline constexpr std::size_t terminal_replay_bytes = 256 * 1024;
 inline constexpr std::size_t terminals_max = 64;
-// After its program ended a terminal can still be looked at.
+// After its program ended a terminal can still be looked at; beyond, the one that ended first is forgotten.
 inline constexpr auto terminal_kept_after_end = 10min;
+inline constexpr std::size_t terminals_kept_after_end_max = 16;
+// Forgotten by everybody: nobody attached, nothing typed, nothing printed. A night and the day after it.
+inline constexpr auto terminal_idle_max = 24h;
+inline constexpr std::size_t terminal_viewers_max = 32;
+// One message to a viewer; the one being written is all that is held for a slow one.
+inline constexpr std::size_t terminal_message_bytes_max = 64 * 1024;
+// One message of a viewer: a paste of a megabyte with room to spare.
+inline constexpr std::size_t terminal_input_bytes_max = 4 * 1024 * 1024;
+// The agent answers from memory, or with one fork.
+inline constexpr auto terminal_answer_deadline = 15s;
+// How long viewers wait for an agent whose connection was lost; it comes back within some seconds.
+inline constexpr auto terminal_reconnect_patience = 60s;
+// Of a viewer: pings, and how long a peer that shows no sign of life is kept.
+inline constexpr auto web_socket_ping_interval = 30s;
+inline constexpr auto web_socket_silence_max = 90s;
+// For the other side to answer a close.
+inline constexpr auto web_socket_close_deadline = 1s;
 
 // -- Kept results (P7) --
 
@@ -95,7 +117,8 @@ inline constexpr std::size_t event_stream_batch_bytes = 64 * 1024;
 // -- Calls on one connection --
 
 inline constexpr std::size_t in_flight_requests_max = 1024;
-// Frames that answer nothing we asked, per connection, before it is closed as broken.
+// Frames that answer nothing we asked, in a minute, before the connection is closed as broken. Some are no fault: a call
+// was given up, or a stream closed, while they were on their way.
 inline constexpr std::size_t unsolicited_messages_max = 10'000;
 
 // -- Times of the channel (P6, case 65) --

@@ -1,5 +1,6 @@
 #include "protocol/base/secret.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mao {
@@ -30,6 +31,18 @@ void Secret::wipe(std::string& text) noexcept
     text.resize(text.capacity());
     explicit_bzero(text.data(), text.size());
     text.clear();
+}
+
+void Secret::append(std::string& to, std::string_view more)
+{
+    if (to.size() + more.size() > to.capacity()) {
+        std::string larger;
+        larger.reserve(std::max(to.size() + more.size(), 2 * to.capacity()));
+        larger = to;
+        wipe(to);
+        to.swap(larger);
+    }
+    to += more;
 }
 
 } // namespace mao

@@ -26,6 +26,8 @@ public:
 
     // Overwrites the bytes of `text`, spare capacity included, and empties it; the compiler may not drop it.
     static void wipe(std::string& text) noexcept;
+    // `to += more`, but where that moves `to`, the old bytes are overwritten.
+    static void append(std::string& to, std::string_view more);
 
 private:
     std::string text_;

@@ -19,13 +19,26 @@ ByteStream::ByteStream(std::shared_ptr<Channel> channel, RequestId id, Options o
     : channel_(std::move(channel)),
       id_(std::move(id)),
       number_(options.form.number),
+      receive_window_(options.receive_window),
       window_(options.receive_window),
       changed_(channel_->executor())
 {}
 
 ByteStream::~ByteStream()
 {
-    if (registered_) channel_->remove_stream(*this);
+    leave();
+}
+
+void ByteStream::leave()
+{
+    if (std::exchange(registered_, false)) channel_->remove_stream(*this);
+}
+
+void ByteStream::close(Unsent unsent)
+{
+    end(std::nullopt);
+    if (registered_ && unsent == Unsent::dropped) channel_->discard_bytes(id_);
+    leave();
 }
 
 std::size_t ByteStream::room() const noexcept
@@ -63,7 +76,8 @@ void ByteStream::consumed(std::size_t bytes)
 {
     const std::size_t more = window_.consumed(bytes);
     if (more == 0 || ended_) return;
-    (void)channel_->send(wire::Window{id_, static_cast<std::int64_t>(more)}); // else the channel has ended
+    auto told = channel_->send(wire::Window{id_, static_cast<std::int64_t>(more)});
+    if (!told) end(told.error()); // the peer would wait for ever
 }
 
 Result<void> ByteStream::arrived(std::string_view bytes)
@@ -74,6 +88,12 @@ Result<void> ByteStream::arrived(std::string_view bytes)
     buffer_.append(bytes);
     changed_.notify();
     return {};
+}
+
+void ByteStream::start_over()
+{
+    buffer_.clear();
+    window_ = wire::ReceiveWindow(receive_window_);
 }
 
 void ByteStream::end(std::optional<Error> failure)

@@ -58,17 +58,23 @@ public:
     const std::optional<Error>& failure() const noexcept { return failure_; }
     // Ends it here: those who wait return.
     void end(std::optional<Error> failure);
+    // Ends it and frees its id and number for another one at once, while coroutines still hold this one.
+    enum class Unsent { leaves, dropped };
+    void close(Unsent unsent);
 
 private:
     friend class Channel;
     ByteStream(std::shared_ptr<Channel> channel, RequestId id, Options options);
+    void leave();
     // From the channel.
     Result<void> arrived(std::string_view bytes);
+    void start_over();
     void room_changed() { changed_.notify(); }
 
     std::shared_ptr<Channel> channel_;
     RequestId id_;
     std::optional<std::uint32_t> number_;
+    std::size_t receive_window_;
     wire::ReceiveWindow window_;
     std::string buffer_;
     Event changed_;

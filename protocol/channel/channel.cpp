@@ -1,5 +1,6 @@
 #include "protocol/channel/channel.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "protocol/channel/byte_stream.hpp"
@@ -220,6 +221,7 @@ Result<void> Channel::add_stream(ByteStream& stream, wire::ByteForm form, std::s
 void Channel::remove_stream(const ByteStream& stream)
 {
     outbox_.close_stream(stream.id());
+    late_bytes_allowed_ += stream.window_.allowed();
     streams_.erase(stream.id());
     if (stream.number_) streams_by_number_.erase(*stream.number_);
 }
@@ -239,10 +241,33 @@ Result<void> Channel::allow(const RequestId& id, std::size_t bytes)
     return allowed;
 }
 
+std::size_t Channel::room_of(const RequestId& id) noexcept
+{
+    if (outbox_.is_kept_back(id)) streams_kept_back_ = true;
+    return outbox_.room(id);
+}
+
+// No window message tells when this side's own queue has room again.
+void Channel::wake_kept_back()
+{
+    if (!std::exchange(streams_kept_back_, false)) return;
+    for (const auto& [id, stream] : streams_)
+        stream->room_changed();
+}
+
 ByteStream* Channel::stream_of(const RequestId& id) noexcept
 {
     const auto entry = streams_.find(id);
     return entry == streams_.end() ? nullptr : entry->second;
+}
+
+// Nothing of a stream comes before the answer to the request that opens it: what does was sent to an earlier one of the
+// same id, an attachment that was given up.
+ByteStream* Channel::begun_stream_of(const RequestId& id) noexcept
+{
+    const auto asked = in_flight_.find(id);
+    const bool waits = asked != in_flight_.end() && !asked->second->answer;
+    return waits ? nullptr : stream_of(id);
 }
 
 bool Channel::deliver_output(wire::ToolOutput& output)
@@ -259,6 +284,12 @@ void Channel::learn(const wire::Capabilities& peer)
 {
     peer_ = peer;
     outbox_.set_peer_joins_parts(peer.has(wire::Capability::parts));
+}
+
+bool Channel::awaits_answer(const RequestId& id) const noexcept
+{
+    const auto entry = in_flight_.find(id);
+    return entry != in_flight_.end() && !entry->second->answer;
 }
 
 bool Channel::deliver(wire::Message& message)

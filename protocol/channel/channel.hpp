@@ -17,6 +17,7 @@
 
 #include "protocol/base/error.hpp"
 #include "protocol/base/limits.hpp"
+#include "protocol/base/minute_budget.hpp"
 #include "protocol/channel/event.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "protocol/wire/frame.hpp"
@@ -47,7 +48,7 @@ struct ChannelCounters {
     std::uint64_t bytes_received = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t messages_received = 0;
-    std::uint64_t unsolicited = 0; // answers to nothing we wait for; dropped
+    std::uint64_t unsolicited = 0; // of what we neither asked for nor have a stream for; dropped
 };
 
 class ByteStream;
@@ -89,6 +90,8 @@ public:
     std::size_t requests_in_flight() const noexcept { return in_flight_.size(); }
     // Queued and not yet sent.
     std::size_t bytes_waiting() const noexcept { return outbox_.pending_bytes(); }
+    // A number for raw frames that no stream of this connection has had. For the side that offers them: the host.
+    std::uint32_t new_stream_number() noexcept { return next_stream_number_++; }
     // What the peer named; before it did, all of this build.
     const wire::Capabilities& peer_capabilities() const noexcept { return peer_; }
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }
@@ -100,7 +103,8 @@ private:
 
     Result<void> add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window);
     void remove_stream(const ByteStream& stream);
-    std::size_t room_of(const RequestId& id) const noexcept { return outbox_.room(id); }
+    void discard_bytes(const RequestId& id) { outbox_.discard_bytes(id); }
+    std::size_t room_of(const RequestId& id) noexcept;
     Result<void> send_bytes(const RequestId& id, std::string_view bytes);
     Result<void> allow(const RequestId& id, std::size_t bytes);
 
@@ -114,10 +118,14 @@ private:
     Result<void> take_part(wire::Part part);
     Result<void> take_raw(std::string_view body);
     Result<void> take_bytes(ByteStream* stream, std::string_view bytes);
+    Result<void> take_window(const wire::Window& window);
+    ByteStream* begun_stream_of(const RequestId& id) noexcept;
+    void wake_kept_back();
     ByteStream* stream_of(const RequestId& id) noexcept;
     void finish_stream(const wire::Message& message);
     Result<void> count_unsolicited();
     bool deliver(wire::Message& message);
+    bool awaits_answer(const RequestId& id) const noexcept;
     bool deliver_output(wire::ToolOutput& output);
     void learn(const wire::Capabilities& peer);
     bool is_pong_due();
@@ -139,6 +147,8 @@ private:
     std::unordered_map<RequestId, Waiter*> in_flight_;
     std::unordered_map<RequestId, ByteStream*> streams_;
     std::unordered_map<std::uint32_t, ByteStream*> streams_by_number_;
+    std::uint32_t next_stream_number_ = 1;
+    std::uint64_t late_bytes_allowed_ = 0; // what streams that are closed here had allowed the peer to send
     Event wake_writer_;
     Event written_;
     Event end_;
@@ -147,6 +157,8 @@ private:
     std::optional<Error> ended_;
     Error told_;
     ChannelCounters counters_;
+    MinuteBudget unsolicited_allowed_{limits::unsolicited_messages_max};
+    bool streams_kept_back_ = false; // some wait until this side's queue has room
     std::optional<Event::Clock::time_point> mid_frame_since_;
     std::optional<Event::Clock::time_point> last_part_; // while a message is there in part
     std::optional<Event::Clock::time_point> writing_since_; // the last progress of a write that goes on

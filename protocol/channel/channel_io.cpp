@@ -126,17 +126,22 @@ Result<void> Channel::take(wire::Message message)
         return {};
     }
     if (const auto* data = std::get_if<wire::PtyData>(&message))
-        return take_bytes(stream_of(data->id), data->bytes);
+        return take_bytes(begun_stream_of(data->id), data->bytes);
     if (const auto* data = std::get_if<wire::BytesData>(&message))
-        return take_bytes(stream_of(data->id), data->bytes);
-    if (const auto* window = std::get_if<wire::Window>(&message))
-        return allow(window->id, static_cast<std::size_t>(window->bytes));
+        return take_bytes(begun_stream_of(data->id), data->bytes);
+    if (const auto* window = std::get_if<wire::Window>(&message)) return take_window(*window);
     if (auto* output = std::get_if<wire::ToolOutput>(&message))
         return deliver_output(*output) ? Result<void>() : count_unsolicited();
     if (const auto* status = std::get_if<wire::RuntimeStatus>(&message)) learn(status->capabilities);
-    // An answer to pty_open or pty_attach; else a terminal that is announced.
-    if (is<wire::PtyOpened>(message) && deliver(message)) return {};
-    if (is<wire::PtyClose>(message)) finish_stream(message);
+    // An answer to pty_open or pty_attach; else a terminal that is announced. Within an id the order is kept: what came
+    // under it before the answer belongs to an earlier attachment.
+    if (const auto* opened = std::get_if<wire::PtyOpened>(&message); opened != nullptr) {
+        ByteStream* stream = awaits_answer(opened->id) ? stream_of(opened->id) : nullptr;
+        if (stream != nullptr) stream->start_over();
+        if (deliver(message)) return {};
+    }
+    if (const auto* close = std::get_if<wire::PtyClose>(&message); close != nullptr)
+        if (!awaits_answer(close->id)) finish_stream(message);
     if (!is_answer(message)) {
         handler_.on_message(std::move(message));
         return {};
@@ -152,8 +157,10 @@ Result<void> Channel::take(wire::Message message)
 
 Result<void> Channel::count_unsolicited()
 {
-    if (++counters_.unsolicited <= limits::unsolicited_messages_max) return {};
-    return fail(ErrorCode::invalid_message, "too many answers to nothing that was asked");
+    ++counters_.unsolicited;
+    if (unsolicited_allowed_.take()) return {};
+    return fail(ErrorCode::invalid_message, "more than " + std::to_string(limits::unsolicited_messages_max) +
+                                                " messages in a minute that nobody asked for");
 }
 
 Result<void> Channel::take_raw(std::string_view body)
@@ -164,12 +171,20 @@ Result<void> Channel::take_raw(std::string_view body)
     return take_bytes(stream == streams_by_number_.end() ? nullptr : stream->second, payload->bytes);
 }
 
-// Bytes of a stream that was closed here may still be on their way; they count as unsolicited like any answer.
 Result<void> Channel::take_bytes(ByteStream* stream, std::string_view bytes)
 {
     if (bytes.empty()) return fail(ErrorCode::invalid_message, "a stream's frame holds no bytes");
-    if (stream == nullptr) return count_unsolicited();
-    return stream->arrived(bytes);
+    if (stream != nullptr) return stream->arrived(bytes);
+    // Of a stream that was closed here they may still be on their way.
+    if (bytes.size() > late_bytes_allowed_) return count_unsolicited();
+    late_bytes_allowed_ -= bytes.size();
+    return {};
+}
+
+Result<void> Channel::take_window(const wire::Window& window)
+{
+    if (stream_of(window.id) == nullptr) return count_unsolicited();
+    return allow(window.id, static_cast<std::size_t>(window.bytes));
 }
 
 void Channel::finish_stream(const wire::Message& message)
@@ -223,6 +238,7 @@ asio::awaitable<void> Channel::write_loop(Self self)
     std::string batch;
     while (!ended_) {
         fill(batch);
+        wake_kept_back();
         if (batch.empty()) {
             written_.notify();
             co_await wake_writer_.wait();

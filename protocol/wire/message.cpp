@@ -184,11 +184,16 @@ Result<void> check_sendable(const Message& message)
     return check_bounds(call->args, 1, "the arguments of '" + call->tool + "'");
 }
 
-void append_byte_message(std::string& out, std::string_view type, const RequestId& id, std::string_view bytes)
+std::size_t byte_message_bytes_at_most(std::string_view id, std::size_t bytes) noexcept
 {
-    constexpr std::size_t members_bytes = 80;
-    out.reserve(out.size() + members_bytes + id.text().size() + bytes.size() / 3 * 4 + 4);
-    out.append("{\"v\":1,\"type\":\"").append(type).append("\",\"id\":\"").append(id.text());
+    constexpr std::size_t members = 60;
+    return members + id.size() + (bytes + 2) / 3 * 4;
+}
+
+void append_byte_message(std::string& out, std::string_view type, std::string_view id, std::string_view bytes)
+{
+    out.reserve(out.size() + byte_message_bytes_at_most(id, bytes.size()));
+    out.append("{\"v\":1,\"type\":\"").append(type).append("\",\"id\":\"").append(id);
     out.append("\",\"data\":\"");
     text::append_base64(out, bytes);
     out.append("\"}");

@@ -27,7 +27,7 @@ struct ToolCall {
     boost::json::object args;
     Envelope envelope;
     std::optional<std::chrono::milliseconds> timeout; // of the whole call, told to the tool
-    // Of what was asked, told by the host: the same id with another digest is another call (P7). Empty: not compared.
+    // Of what was asked, told by the host: the same id with another digest is another call (P7).
     std::string digest;
     bool stream_output = false; // tool_output while it runs
 };
@@ -221,8 +221,10 @@ Result<Message> parse(std::string_view text);
 Result<void> check_sendable(const Message& message);
 // Appends the message's JSON text.
 void append_message(std::string& out, const Message& message);
-// The same for a message of `type` that holds nothing but bytes, which need not be copied into one first.
-void append_byte_message(std::string& out, std::string_view type, const RequestId& id,
+// The same for a message of `type` that holds nothing but bytes, which need not be copied into one first. `id` is the
+// text of a RequestId.
+void append_byte_message(std::string& out, std::string_view type, std::string_view id,
                          std::string_view bytes);
+std::size_t byte_message_bytes_at_most(std::string_view id, std::size_t bytes) noexcept;
 
 } // namespace mao::wire

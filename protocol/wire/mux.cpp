@@ -11,6 +11,18 @@
 #include "protocol/wire/raw_frame.hpp"
 
 namespace mao::wire {
+namespace {
+
+// Bytes that wait join up to so many: large enough that an entry costs little beside them, small enough to copy.
+constexpr std::size_t joined_bytes_max = 16 * 1024;
+constexpr std::size_t longer_than_inside_a_string = 64;
+
+std::string_view type_name(ByteForm::Type type) noexcept
+{
+    return type == ByteForm::Type::pty_data ? "pty_data" : "bytes_data";
+}
+
+} // namespace
 
 Outbox::Stream& Outbox::stream_of(const Message& message)
 {
@@ -46,16 +58,33 @@ Outbox::~Outbox()
             Secret::wipe(entry.text);
 }
 
+namespace {
+
+// About what a message that carries much text or many bytes becomes; a string that grows to megabytes is copied often.
+std::size_t bytes_expected(const Message& message)
+{
+    constexpr std::size_t members = 256;
+    if (const auto* result = std::get_if<ToolResult>(&message); result != nullptr && result->result)
+        return members + result->result->size() / 8 * 9; // quotes and line ends of JSON in JSON
+    if (const auto* result = std::get_if<ReadBytesResult>(&message); result != nullptr && result->bytes)
+        return members + (result->bytes->size() + 2) / 3 * 4;
+    if (const auto* data = std::get_if<PtyData>(&message)) return members + (data->bytes.size() + 2) / 3 * 4;
+    return members;
+}
+
+} // namespace
+
 Result<void> Outbox::push(const Message& message)
 {
     if (auto sendable = check_sendable(message); !sendable) return sendable;
     std::string text;
+    text.reserve(bytes_expected(message));
     append_message(text, message);
     if (auto room = check_room(message, text.size()); !room) {
         Secret::wipe(text);
         return room;
     }
-    queue(stream_of(message), {std::move(text), false});
+    queue(stream_of(message), {std::move(text), std::nullopt});
     return {};
 }
 
@@ -83,11 +112,22 @@ Result<void> Outbox::grant(const RequestId& id, std::size_t bytes)
     return {};
 }
 
+std::size_t Outbox::free_for(const RequestId& id) const noexcept
+{
+    if (by_id_.size() >= limits::outgoing_streams_max && !by_id_.contains(id.text())) return 0;
+    return limits::outgoing_bytes_max - std::min(stream_bytes_, limits::outgoing_bytes_max);
+}
+
 std::size_t Outbox::room(const RequestId& id) const noexcept
 {
     const auto stream = byte_streams_.find(id);
-    if (stream == byte_streams_.end() || stream_bytes_ >= limits::outgoing_bytes_max) return 0;
-    return std::min(stream->second.room, limits::outgoing_bytes_max - stream_bytes_);
+    return stream == byte_streams_.end() ? 0 : std::min(stream->second.room, free_for(id));
+}
+
+bool Outbox::is_kept_back(const RequestId& id) const noexcept
+{
+    const auto stream = byte_streams_.find(id);
+    return stream != byte_streams_.end() && stream->second.room > free_for(id);
 }
 
 Result<void> Outbox::push_bytes(const RequestId& id, std::string_view bytes)
@@ -101,22 +141,49 @@ Result<void> Outbox::push_bytes(const RequestId& id, std::string_view bytes)
     byte_stream.room -= bytes.size();
     Stream& stream = stream_named(id);
     const ByteForm& form = byte_stream.form;
+    if (join_last(stream, form, bytes)) return {};
     const std::size_t longest = form.number ? limits::raw_payload_bytes_max : limits::json_payload_bytes_max;
     while (!bytes.empty()) {
         const std::string_view slice = bytes.substr(0, longest);
         bytes.remove_prefix(slice.size());
-        Entry entry;
-        if (form.number) {
-            entry.is_frame = true;
-            entry.text.reserve(slice.size() + frame_header_bytes + raw_header_bytes);
-            append_raw_frame(entry.text, *form.number, slice);
-        } else {
-            append_byte_message(entry.text, form.type == ByteForm::Type::pty_data ? "pty_data" : "bytes_data",
-                                id, slice);
-        }
+        Entry entry{.text = {}, .form = form};
+        entry.text.reserve(longer_than_inside_a_string); // those are left behind where they are moved from
+        Secret::append(entry.text, slice);
         queue(stream, std::move(entry));
     }
     return {};
+}
+
+bool Outbox::join_last(Stream& stream, const ByteForm& form, std::string_view bytes)
+{
+    if (stream.entries.empty() || stream.entries.back().form != form) return false;
+    std::string& last = stream.entries.back().text;
+    if (last.size() + bytes.size() > joined_bytes_max) return false;
+    Secret::append(last, bytes);
+    bytes_of(stream) += bytes.size();
+    return true;
+}
+
+// A frame of bytes is never split, so none of them is half sent.
+void Outbox::discard_bytes(const RequestId& id)
+{
+    const auto known = by_id_.find(id.text());
+    if (known == by_id_.end()) return;
+    Stream& stream = *known->second;
+    const auto discard = [&](Entry& entry) {
+        if (!entry.form) return false;
+        stream_bytes_ -= entry.text.size();
+        Secret::wipe(entry.text);
+        return true;
+    };
+    std::erase_if(stream.entries, discard);
+    if (stream.entries.empty()) remove(known->second);
+}
+
+void Outbox::remove(Streams::iterator stream)
+{
+    by_id_.erase(stream->id);
+    turns_.erase(stream);
 }
 
 Result<void> Outbox::check_room(const Message& message, std::size_t bytes) const
@@ -141,8 +208,11 @@ std::size_t Outbox::next_frame_bytes_at_most() const noexcept
 {
     if (empty()) return 0;
     const Stream& stream = control_.entries.empty() ? turns_.front() : control_;
-    return frame_header_bytes +
-           std::min(stream.entries.front().text.size(), limits::frame_bytes_max + frame_header_bytes);
+    const Entry& entry = stream.entries.front();
+    if (!entry.form) return frame_header_bytes + std::min(entry.text.size(), limits::frame_bytes_max);
+    const std::size_t body = entry.form->number ? raw_header_bytes + entry.text.size()
+                                                : byte_message_bytes_at_most(stream.id, entry.text.size());
+    return frame_header_bytes + body;
 }
 
 bool Outbox::next_frame(std::string& out)
@@ -155,8 +225,7 @@ bool Outbox::next_frame(std::string& out)
     const auto turn = turns_.begin();
     append_frame_of(*turn, out);
     if (turn->entries.empty()) {
-        by_id_.erase(turn->id);
-        turns_.erase(turn);
+        remove(turn);
     } else {
         turns_.splice(turns_.end(), turns_, turn);
     }
@@ -171,12 +240,22 @@ std::size_t& Outbox::bytes_of(const Stream& stream) noexcept
 void Outbox::append_frame_of(Stream& stream, std::string& out)
 {
     const Entry& entry = stream.entries.front();
-    if (entry.is_frame) {
-        out.append(entry.text);
-        return message_done(stream);
-    }
+    if (entry.form) return append_bytes_of(stream, out);
     if (entry.text.size() > limits::frame_bytes_max) return append_part_of(stream, out);
     append_frame(out, entry.text);
+    message_done(stream);
+}
+
+void Outbox::append_bytes_of(Stream& stream, std::string& out)
+{
+    const Entry& entry = stream.entries.front();
+    if (entry.form->number) {
+        append_raw_frame(out, *entry.form->number, entry.text);
+    } else {
+        FrameWriter frame(out);
+        append_byte_message(frame.body(), type_name(entry.form->type), stream.id, entry.text);
+        frame.close();
+    }
     message_done(stream);
 }
 
@@ -204,81 +283,6 @@ void Outbox::message_done(Stream& stream)
     stream.entries.pop_front();
     stream.sent_bytes = 0;
     stream.sequence = 0;
-}
-
-Result<void> ReceiveWindow::received(std::size_t bytes)
-{
-    if (bytes > allowed_)
-        return fail(ErrorCode::invalid_message, std::to_string(bytes) + " bytes came where " +
-                                                    std::to_string(allowed_) + " were allowed");
-    allowed_ -= bytes;
-    held_ += bytes;
-    return {};
-}
-
-std::size_t ReceiveWindow::consumed(std::size_t bytes) noexcept
-{
-    bytes = std::min(bytes, held_);
-    held_ -= bytes;
-    to_allow_ += bytes;
-    // A quarter: the sender hears of it long before it runs dry, and small reads cost no message each.
-    if (to_allow_ == 0 || to_allow_ < window_ / 4) return 0;
-    allowed_ += to_allow_;
-    return std::exchange(to_allow_, 0);
-}
-
-namespace {
-
-// A string that grows by itself would leave its old bytes behind.
-void append_and_wipe(std::string& to, std::string& from)
-{
-    if (to.size() + from.size() > to.capacity()) {
-        std::string larger;
-        larger.reserve(std::max(to.size() + from.size(), 2 * to.capacity()));
-        larger = to;
-        Secret::wipe(to);
-        to.swap(larger);
-    }
-    to += from;
-    Secret::wipe(from);
-}
-
-} // namespace
-
-Assembler::~Assembler()
-{
-    for (auto& [id, partial] : partial_)
-        Secret::wipe(partial.text);
-}
-
-Result<std::optional<std::string>> Assembler::add(Part part)
-{
-    auto [entry, is_new] = partial_.try_emplace(part.id);
-    Partial& partial = entry->second;
-    if (partial_.size() > limits::partial_messages_max)
-        return fail(ErrorCode::overloaded, "more than " + std::to_string(limits::partial_messages_max) +
-                                               " messages are arriving in parts at the same time");
-    if (part.sequence != partial.next_sequence)
-        return fail(ErrorCode::invalid_message, "part " + std::to_string(part.sequence) + " of '" +
-                                                    part.id.text() + "' arrived where part " +
-                                                    std::to_string(partial.next_sequence) + " was due");
-    if (part.text.empty())
-        return fail(ErrorCode::invalid_message, "a part of '" + part.id.text() + "' is empty");
-    const std::size_t bytes = part.text.size();
-    if (partial.text.size() + bytes > limits::message_bytes_max)
-        return fail(ErrorCode::too_large, "the parts of '" + part.id.text() + "' are over the limit of " +
-                                              std::to_string(limits::message_bytes_max) + " bytes");
-    if (held_bytes_ + bytes > limits::partial_bytes_max)
-        return fail(ErrorCode::overloaded, "unfinished messages hold more than " +
-                                               std::to_string(limits::partial_bytes_max) + " bytes together");
-    append_and_wipe(partial.text, part.text);
-    held_bytes_ += bytes;
-    ++partial.next_sequence;
-    if (part.more) return std::nullopt;
-    std::string whole = std::move(partial.text);
-    held_bytes_ -= whole.size();
-    partial_.erase(entry);
-    return whole;
 }
 
 } // namespace mao::wire

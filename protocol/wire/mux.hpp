@@ -6,7 +6,9 @@
 // in parts. Within a stream nothing overtakes. Bounded: a push beyond the limit is refused, nothing is dropped.
 // Texts may carry credentials and are overwritten once they were sent or joined (E6).
 // Byte streams (terminals, files) take their turns with the rest. Their sender queues no more than the receiver's
-// window has room for, so that what waits here for a slow receiver is bounded by what it allowed.
+// window has room for, so that what waits here for a slow receiver is bounded by what it allowed. Bytes wait as they
+// are and become frames when they leave; small ones join while they wait, so that a program that prints byte by byte
+// costs no queue entry a byte.
 //
 // Assembler: the other side. Bounded in messages and bytes; a gap, a jump or an excess is final for the connection.
 
@@ -29,6 +31,7 @@ struct ByteForm {
     enum class Type { pty_data, bytes_data };
     Type type = Type::bytes_data;
     std::optional<std::uint32_t> number; // raw frames; none: base64 in JSON
+    friend bool operator==(const ByteForm&, const ByteForm&) = default;
 };
 
 class Outbox {
@@ -54,10 +57,14 @@ public:
     Result<void> grant(const RequestId& id, std::size_t bytes);
     // How many bytes the receiver takes and `push_bytes` may queue; 0 where there is no such stream.
     std::size_t room(const RequestId& id) const noexcept;
-    // Queues bytes, in as many frames as they need. Errors: overloaded, where there is not so much room.
+    // Whether the receiver takes bytes that the limits of this queue keep back: sending frames makes room.
+    bool is_kept_back(const RequestId& id) const noexcept;
+    // Queues bytes, to leave in as many frames as they need. Errors: overloaded, where there is not so much room.
     Result<void> push_bytes(const RequestId& id, std::string_view bytes);
     // What is queued still leaves.
     void close_stream(const RequestId& id) { byte_streams_.erase(id); }
+    // Bytes that wait under that id are dropped; messages are not.
+    void discard_bytes(const RequestId& id);
 
     bool empty() const noexcept { return control_.entries.empty() && turns_.empty(); }
     // Of messages that are not wholly sent: what this holds in memory.
@@ -70,8 +77,8 @@ public:
 
 private:
     struct Entry {
-        std::string text;
-        bool is_frame = false; // with its length already
+        std::string text; // of a message, or bytes
+        std::optional<ByteForm> form; // of bytes
     };
     struct Stream {
         std::string id; // empty: control
@@ -89,10 +96,14 @@ private:
     Stream& stream_of(const Message& message);
     Stream& stream_named(const RequestId& id);
     void queue(Stream& stream, Entry entry);
+    bool join_last(Stream& stream, const ByteForm& form, std::string_view bytes);
+    std::size_t free_for(const RequestId& id) const noexcept;
     std::size_t& bytes_of(const Stream& stream) noexcept;
     void append_frame_of(Stream& stream, std::string& out);
+    void append_bytes_of(Stream& stream, std::string& out);
     void append_part_of(Stream& stream, std::string& out);
     void message_done(Stream& stream);
+    void remove(Streams::iterator stream);
 
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
@@ -114,6 +125,8 @@ public:
     // So many of them are taken. Returns what to allow the sender now; 0 until it is worth a message.
     std::size_t consumed(std::size_t bytes) noexcept;
     std::size_t held() const noexcept { return held_; }
+    // What the sender may still send.
+    std::size_t allowed() const noexcept { return allowed_; }
 
 private:
     std::size_t window_;

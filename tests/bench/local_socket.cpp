@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace mao::bench {
@@ -86,6 +87,19 @@ Result<void> read_exactly(const UniqueFd& socket, std::span<char> bytes)
         bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
     return {};
+}
+
+// Its length in four bytes, the most significant first, then the body.
+Result<void> read_frame(const UniqueFd& socket)
+{
+    std::array<unsigned char, 4> head{};
+    if (auto got = read_exactly(socket, {reinterpret_cast<char*>(head.data()), head.size()}); !got)
+        return got;
+    std::size_t bytes = 0;
+    for (const unsigned char byte : head)
+        bytes = bytes << 8 | byte;
+    std::string body(bytes, '\0');
+    return read_exactly(socket, body);
 }
 
 Result<void> write_all(const UniqueFd& socket, std::string_view bytes)

@@ -18,6 +18,8 @@ Result<UniqueFd> accept_from(const UniqueFd& listener, std::chrono::milliseconds
 
 // connection_lost at the end of the stream, io_error after half a minute without a byte.
 Result<void> read_exactly(const UniqueFd& socket, std::span<char> bytes);
+// One frame of the protocol, whatever it holds.
+Result<void> read_frame(const UniqueFd& socket);
 Result<void> write_all(const UniqueFd& socket, std::string_view bytes);
 
 } // namespace mao::bench

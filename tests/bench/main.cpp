@@ -42,7 +42,8 @@ struct Part {
 constexpr Part parts[] = {
     {Group::agent, "agent", measure_agent}, // first: its memory row wants an agent that has done nothing yet
     {Group::latency, "latency", measure_latency}, {Group::calls, "calls", measure_calls},
-    {Group::output, "output", measure_output},    {Group::starts, "starts", measure_starts},
+    {Group::output, "output", measure_output},    {Group::streams, "streams", measure_streams},
+    {Group::starts, "starts", measure_starts},    {Group::reconnect, "reconnect", measure_reconnect},
 };
 
 bool any_of_group(const std::set<std::string_view>& chosen, Group group)

@@ -31,6 +31,8 @@ Result<void> measure_calls(Run& run);
 Result<void> measure_starts(Run& run);
 Result<void> measure_agent(Run& run);
 Result<void> measure_output(Run& run);
+Result<void> measure_streams(Run& run);
+Result<void> measure_reconnect(Run& run);
 
 // Times `once`, which returns a Result, `count` times; microseconds.
 template <class Once>

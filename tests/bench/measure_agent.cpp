@@ -41,19 +41,6 @@ Result<void> measure_memory(Run& run)
     return {};
 }
 
-// One frame: its length in four bytes, the most significant first, then the body.
-Result<void> read_frame(const UniqueFd& socket)
-{
-    std::array<unsigned char, 4> head{};
-    if (auto got = read_exactly(socket, {reinterpret_cast<char*>(head.data()), head.size()}); !got)
-        return got;
-    std::size_t bytes = 0;
-    for (const unsigned char byte : head)
-        bytes = bytes << 8 | byte;
-    std::string body(bytes, '\0');
-    return read_exactly(socket, body);
-}
-
 Result<double> time_connect(const std::string& agent, const UniqueFd& listener,
                             const std::string& socket_path)
 {

@@ -63,7 +63,7 @@ void append_number(wire::ObjectText& object, std::string_view key, double value)
 
 void append_bar(std::string& out, const Bar& bar, const Finding& finding, std::size_t index)
 {
-    constexpr std::array quantities{"median", "p99", "ratio"};
+    constexpr std::array quantities{"median", "p99", "ratio", "p99 ratio"};
     wire::ObjectText object(out);
     object.string("quantity", quantities.at(static_cast<std::size_t>(bar.quantity)));
     object.string("direction", bar.direction == Direction::at_most ? "at_most" : "at_least");
@@ -83,6 +83,7 @@ void append_finding(std::string& out, const Finding& finding)
     if (finding.ratio) {
         object.string("base", row.base);
         append_number(object, "ratio", *finding.ratio);
+        append_number(object, "p99_ratio", *finding.p99_ratio);
     }
     object.key("bars") += '[';
     for (std::size_t i = 0; i < row.bars.size(); ++i) {
@@ -108,12 +109,14 @@ std::string figure(double value)
 
 std::string bar_text(const Bar& bar, Unit unit)
 {
-    std::string text = bar.quantity == Quantity::p99 ? "p99 " : "";
+    const bool is_of_p99 = bar.quantity == Quantity::p99 || bar.quantity == Quantity::p99_ratio;
+    const bool is_ratio = bar.quantity == Quantity::ratio || bar.quantity == Quantity::p99_ratio;
+    std::string text = is_of_p99 ? "p99 " : "";
     text += bar.direction == Direction::at_most ? "≤ " : "≥ ";
     std::array<char, 40> number{};
     const int length = std::snprintf(number.data(), number.size(), "%g", bar.value);
     text.append(number.data(), static_cast<std::size_t>(std::max(length, 0)));
-    return bar.quantity == Quantity::ratio ? text + "×" : text + " " + std::string(to_string(unit));
+    return is_ratio ? text + "×" : text + " " + std::string(to_string(unit));
 }
 
 std::string table_text(const std::vector<Finding>& findings)

@@ -25,6 +25,11 @@ Bar p99_at_most(double value)
     return {Quantity::p99, Direction::at_most, value};
 }
 
+Bar p99_ratio_at_most(double value)
+{
+    return {Quantity::p99_ratio, Direction::at_most, value};
+}
+
 // clang-format off
 std::vector<Row> make_rows()
 {
@@ -62,6 +67,19 @@ std::vector<Row> make_rows()
         {"lines-api", "shell 'seq 100000' by API", output, milliseconds, "lines-exec", {}},
         {"bytes-exec", "docker exec that prints 10 MiB", output, milliseconds, "", {}},
         {"bytes-api", "shell that prints 10 MiB, by API", output, milliseconds, "bytes-exec", {}},
+
+        {"copy-socket", "64 MiB over a raw socket", streams, milliseconds, "", {}},
+        {"stream-raw", "64 MiB as a byte stream in raw frames", streams, milliseconds, "copy-socket",
+         {ratio_at_most(2)}},
+        // 96 ms: 0.7 GB/s.
+        {"stream-base64", "64 MiB as a byte stream in base64", streams, milliseconds, "copy-socket",
+         {median_at_most(96)}},
+        {"turn-quiet", "call over a connection, answered at once", streams, microseconds, "", {}},
+        {"turn-flooded", "the same while a terminal floods", streams, microseconds, "turn-quiet",
+         {p99_ratio_at_most(3), p99_at_most(5000)}},
+
+        {"reconnect", "each of 100 agents, back after 1 s without host", reconnect, milliseconds, "",
+         {p99_at_most(5000)}},
     };
 }
 // clang-format on
@@ -158,6 +176,10 @@ bool holds(const Bar& bar, const Finding& finding) noexcept
         if (!finding.ratio) return false;
         value = *finding.ratio;
         break;
+    case Quantity::p99_ratio:
+        if (!finding.p99_ratio) return false;
+        value = *finding.p99_ratio;
+        break;
     }
     return bar.direction == Direction::at_most ? value <= bar.value : value >= bar.value;
 }
@@ -174,9 +196,12 @@ std::vector<Finding> judge(const Measured& measured)
                         .median = in_unit(median(all), row.unit),
                         .p99 = in_unit(percentile(all, 0.99), row.unit),
                         .ratio = std::nullopt,
+                        .p99_ratio = std::nullopt,
                         .verdicts = {}};
-        if (const auto base = measured.find(row.base); base != measured.end() && !base->second.empty())
+        if (const auto base = measured.find(row.base); base != measured.end() && !base->second.empty()) {
             finding.ratio = ratio(series->second, base->second);
+            finding.p99_ratio = percentile(all, 0.99) / percentile(base->second.all(), 0.99);
+        }
         for (const Bar& bar : row.bars)
             finding.verdicts.push_back(holds(bar, finding) ? Verdict::pass : Verdict::miss);
         findings.push_back(std::move(finding));

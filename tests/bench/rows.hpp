@@ -19,9 +19,9 @@ namespace mao::bench {
 enum class Unit { microseconds, milliseconds, megabytes };
 
 // Rows of one group are measured in turns, in the same rounds.
-enum class Group { latency, calls, starts, agent, output };
+enum class Group { latency, calls, starts, agent, output, streams, reconnect };
 
-enum class Quantity { median, p99, ratio };
+enum class Quantity { median, p99, ratio, p99_ratio };
 enum class Direction { at_most, at_least };
 
 struct Bar {
@@ -60,6 +60,7 @@ struct Finding {
     double median = 0; // in the row's unit, as all below but the ratio
     double p99 = 0;
     std::optional<double> ratio;
+    std::optional<double> p99_ratio; // of all timings to all of the base
     std::vector<Verdict> verdicts; // one a bar
 };
 

@@ -19,6 +19,9 @@
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
+#include "protocol/wire/raw_frame.hpp"
+#include "tests/support/run_loop.hpp"
+#include "tests/support/unix_socket.hpp"
 #include "tests/support/wire_samples.hpp"
 
 namespace mao::testing {
@@ -31,16 +34,9 @@ class Loop {
 public:
     // Whether `condition` came true; no test waits longer than this for anything.
     template <class Condition>
-    bool until(Condition condition, Clock::duration limit = 20s)
+    bool until(Condition condition, Clock::duration limit = wait_limit)
     {
-        const auto deadline = Clock::now() + limit;
-        while (!condition()) {
-            if (Clock::now() > deadline) return false;
-            io.restart();
-            if (io.poll_one() == 0)
-                io.run_one_for(2ms); // one at a time: the condition is looked at in between
-        }
-        return true;
+        return run_until(io, std::move(condition), limit);
     }
 
     // All that is ready now, and what that makes ready; or the next thing within a few milliseconds.
@@ -52,13 +48,6 @@ public:
 
     boost::asio::io_context io{1};
 };
-
-inline std::pair<UniqueFd, UniqueFd> socket_pair()
-{
-    int fds[2] = {-1, -1};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
 
 inline void set_send_buffer(int fd, int bytes)
 {
@@ -124,7 +113,11 @@ private:
 // The other end as plain bytes.
 class RawPeer {
 public:
-    explicit RawPeer(UniqueFd fd) : fd_(std::move(fd)) { ::fcntl(fd_.get(), F_SETFL, O_NONBLOCK); }
+    explicit RawPeer(UniqueFd fd) : fd_(std::move(fd))
+    {
+        ::fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+        decoder_.allow_raw();
+    }
 
     // All of it, or what the socket takes: tells how much.
     std::size_t send_bytes(std::string_view bytes)
@@ -142,6 +135,13 @@ public:
 
     void send(const wire::Message& message) { send_body(text_of(message)); }
 
+    void send_raw(std::uint32_t number, std::string_view bytes)
+    {
+        std::string frame;
+        wire::append_raw_frame(frame, number, bytes);
+        REQUIRE(send_bytes(frame) == frame.size());
+    }
+
     // Reads at most `bytes` and keeps the messages; false where there was nothing to read.
     bool read(std::size_t bytes = 1 << 20)
     {
@@ -153,7 +153,7 @@ public:
         bytes_read += static_cast<std::size_t>(got);
         decoder_.commit(static_cast<std::size_t>(got));
         while (const auto body = decoder_.next().value())
-            received.push_back(wire::parse(*body).value());
+            take(*body);
         return true;
     }
 
@@ -173,11 +173,20 @@ public:
 
     void close() { fd_.reset(); }
 
+    // Raw frames in between are read as data of streams called "raw-" and their number.
     std::vector<wire::Message> received;
     std::size_t bytes_read = 0;
     bool closed = false;
 
 private:
+    void take(std::string_view body)
+    {
+        if (!decoder_.last_is_raw()) return received.push_back(wire::parse(body).value());
+        const auto payload = wire::parse_raw(body).value();
+        received.emplace_back(
+            wire::BytesData{request_id("raw-" + std::to_string(payload.number)), std::string(payload.bytes)});
+    }
+
     UniqueFd fd_;
     wire::FrameDecoder decoder_;
 };

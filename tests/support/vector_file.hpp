@@ -52,6 +52,20 @@ inline std::string bytes_of(const boost::json::value& pieces)
     return bytes;
 }
 
+// Whether a row of frames.json is sent to one that takes raw frames.
+inline bool takes_raw(const boost::json::object& row)
+{
+    return row.contains("raw");
+}
+
+// Whether it expects a body that is not a raw frame's.
+inline bool holds_json(const boost::json::object& row)
+{
+    for (const auto& body : row.at("bodies").as_array())
+        if (body.is_array()) return true;
+    return false;
+}
+
 // A list of strings.
 inline std::vector<std::string> texts_of(const boost::json::value& list)
 {

@@ -50,7 +50,8 @@ inline wire::ToolCall tool_call(std::string_view id, std::string_view command = 
             .tool = "shell",
             .args = {{"action", "exec"}, {"command", command}},
             .envelope = small_envelope(),
-            .timeout = {}};
+            .timeout = {},
+            .digest = {}};
 }
 
 inline wire::ToolResult tool_result(std::string_view id, std::string result)
@@ -80,15 +81,30 @@ inline std::vector<wire::Message> one_of_each_type()
     call.args["depth"] = {1, 2.5, nullptr, true, {{"k", -3}}};
     call.envelope = full_envelope();
     call.timeout = 1500ms;
+    call.digest = "sha256:0f";
+    call.stream_output = true;
+    const wire::StreamOffer offer{.window = 262'144, .number = 4'294'967'295};
     std::vector<wire::Message> all;
     all.emplace_back(std::move(call));
     all.emplace_back(tool_result("call-1", R"({"exit_code":0,"stdout":"a\u0000b"})"));
     all.emplace_back(wire::ToolCancel{request_id("call-1")});
-    all.emplace_back(wire::ReadBytes{request_id("read-1"), "/tmp/a b", 20'000'000, full_envelope()});
+    all.emplace_back(
+        wire::ToolOutput{request_id("call-1"), 7, wire::OutputStream::standard_error, "\xE2\x82\xAC\n"});
+    all.emplace_back(wire::ToolAttach{request_id("call-1"), 6});
+    all.emplace_back(wire::ToolAck{request_id("call-1")});
+    all.emplace_back(wire::ReadBytes{request_id("read-1"), "/tmp/a b", 20'000'000, full_envelope(), offer});
+    all.emplace_back(wire::ReadBytesBegin{request_id("read-1"), 20'000'000});
+    all.emplace_back(wire::BytesData{request_id("read-1"), std::string("\0\xFF\xFE png", 7)});
     all.emplace_back(wire::ReadBytesResult{request_id("read-1"), std::string("\0\xFF\xFE png", 7)});
-    all.emplace_back(wire::PtyOpen{request_id("pty-1"), 132, 43, "/data/workspace/u7", full_envelope()});
+    all.emplace_back(
+        wire::PtyOpen{request_id("pty-1"), 132, 43, "/data/workspace/u7", full_envelope(), offer, 90'000ms});
+    all.emplace_back(wire::PtyOpened{request_id("pty-1"), 132, 43, 1000, 2000, 3000, 65'536});
+    all.emplace_back(wire::PtyAttach{request_id("pty-1"), 1500, offer});
+    all.emplace_back(wire::PtyDetach{request_id("pty-1")});
+    all.emplace_back(wire::PtyResize{request_id("pty-1"), 65'535, 1});
     all.emplace_back(pty_data("pty-1", "\xE2\x82"));
     all.emplace_back(wire::PtyClose{request_id("pty-1"), 137, 9});
+    all.emplace_back(wire::Window{request_id("pty-1"), 65'536});
     all.emplace_back(wire::Ping{request_id("ping-1")});
     all.emplace_back(wire::Pong{request_id("ping-1")});
     all.emplace_back(runtime_status());

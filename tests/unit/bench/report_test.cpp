@@ -49,6 +49,7 @@ TEST_CASE("a bar says what it bounds, and how")
 {
     CHECK(bar_text({Quantity::ratio, Direction::at_most, 1.05}, Unit::milliseconds) == "≤ 1.05×");
     CHECK(bar_text({Quantity::ratio, Direction::at_least, 20}, Unit::milliseconds) == "≥ 20×");
+    CHECK(bar_text({Quantity::p99_ratio, Direction::at_most, 3}, Unit::milliseconds) == "p99 ≤ 3×");
     CHECK(bar_text({Quantity::p99, Direction::at_most, 400}, Unit::microseconds) == "p99 ≤ 400 µs");
     CHECK(bar_text({Quantity::median, Direction::at_most, 4}, Unit::megabytes) == "≤ 4 MB");
 }

@@ -23,8 +23,9 @@ TEST_CASE("every row has a name of its own, and is held against an earlier row")
         CAPTURE(row.name);
         CHECK(seen.insert(row.name).second);
         CHECK((row.base.empty() || seen.contains(row.base)));
-        const bool compares =
-            std::ranges::any_of(row.bars, [](const Bar& bar) { return bar.quantity == Quantity::ratio; });
+        const bool compares = std::ranges::any_of(row.bars, [](const Bar& bar) {
+            return bar.quantity == Quantity::ratio || bar.quantity == Quantity::p99_ratio;
+        });
         CHECK((!compares || !row.base.empty()));
     }
     CHECK(seen.size() >= 20);
@@ -98,13 +99,15 @@ TEST_CASE("a bar holds up to its very value and not beyond")
          1,
          true},
         {"median over the bar", {Quantity::median, Direction::at_most, 15}, 15.1, 15.1, 1, false},
+        {"p99 against p99 at the bar", {Quantity::p99_ratio, Direction::at_most, 3}, 0, 0, 3, true},
+        {"p99 against p99 over the bar", {Quantity::p99_ratio, Direction::at_most, 3}, 0, 0, 3.1, false},
     };
     for (const Case& one : cases) {
         CAPTURE(one.name);
         Finding finding;
         finding.median = one.median;
         finding.p99 = one.p99;
-        finding.ratio = one.ratio;
+        (one.bar.quantity == Quantity::p99_ratio ? finding.p99_ratio : finding.ratio) = one.ratio;
         CHECK(holds(one.bar, finding) == one.expected);
     }
 }
@@ -122,6 +125,8 @@ TEST_CASE("a row is judged by each of its bars")
     CHECK(echo.p99 == 900);
     REQUIRE(echo.ratio);
     CHECK(*echo.ratio == doctest::Approx(5.25));
+    REQUIRE(echo.p99_ratio);
+    CHECK(*echo.p99_ratio == doctest::Approx(45));
     CHECK(echo.verdicts == std::vector{Verdict::pass, Verdict::miss});
 }
 

@@ -2,17 +2,18 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <boost/json/parse.hpp>
+#include <chrono>
+#include <string>
+#include <variant>
 
-#include "tests/unit/runtime-agent/agent_world.hpp"
+#include "tests/unit/runtime-agent/agent_fixture.hpp"
 
 using namespace mao;
 using namespace mao::agent;
-using namespace std::chrono_literals;
-using mao::agent::testing::id;
-using mao::agent::testing::World;
-namespace json = boost::json;
+using namespace mao::agent::testing;
 
 namespace {
 
@@ -99,16 +100,6 @@ TEST_CASE("a cancelled call is ended and answered")
     REQUIRE(world.host.channel_->send(wire::ToolCancel{id("never-was")}).has_value());
     world.run_until([&] { return answer.has_value(); });
     CHECK(std::get<wire::ToolResult>(**answer).result->find("\"cancelled\":true") != std::string::npos);
-}
-
-TEST_CASE("what is not built yet is said to be so")
-{
-    World world;
-    const auto bytes = world.ask(wire::ReadBytes{id("r1"), "/x", 10, world.host.tree.envelope()});
-    CHECK(std::get<wire::ReadBytesResult>(*bytes).bytes.error().code() == ErrorCode::unsupported);
-    const auto terminal = world.ask(wire::PtyOpen{id("t1"), 80, 24, "/", world.host.tree.envelope()});
-    REQUIRE_FALSE(terminal.has_value());
-    CHECK(terminal.error().code() == ErrorCode::unsupported);
 }
 
 TEST_CASE("the agent comes back quickly after its host was gone, and calls go on meanwhile")

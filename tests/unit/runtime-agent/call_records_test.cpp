@@ -104,13 +104,13 @@ TEST_CASE("the oldest answers go when there are too many, too many bytes, or whe
         CallRecords records(row.bounds);
         finish(records, 8);
         const auto now = begun + 1s + row.looked_after;
-        CHECK(records.look_up(id(9), "", now) == State::unknown);
+        CHECK(records.look_up(id(9), now) == State::unknown);
         CHECK(records.answers() == row.kept);
         CHECK(records.bytes() == row.kept * 10);
         for (int number = 1; number <= 8; ++number) {
             CAPTURE(number);
             const bool kept = number > 8 - static_cast<int>(row.kept);
-            CHECK(records.look_up(id(number), "", now) == (kept ? State::finished : State::forgotten));
+            CHECK(records.look_up(id(number), now) == (kept ? State::finished : State::forgotten));
         }
     }
 }
@@ -132,7 +132,7 @@ TEST_CASE("so many ids of forgotten calls are known, the oldest are unknown agai
     finish(records, 5);
     for (int number = 1; number <= 5; ++number) {
         CAPTURE(number);
-        CHECK(records.look_up(id(number), "", begun + 5s) ==
+        CHECK(records.look_up(id(number), begun + 5s) ==
               (number > 2 ? State::forgotten : State::unknown));
     }
     records.reserve(id(1), ""); // and may be used again

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/unit/runtime-agent/agent_world.hpp"
+#include "tests/unit/runtime-agent/agent_fixture.hpp"
 
 using namespace mao;
 using namespace mao::agent;

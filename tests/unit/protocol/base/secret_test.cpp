@@ -119,3 +119,16 @@ TEST_CASE("a clone is a second secret of the same text")
     CHECK(second.reveal() == first.reveal());
     CHECK(second.reveal().data() != first.reveal().data());
 }
+
+TEST_CASE("a text that is appended to and moves is the same text")
+{
+    std::string text;
+    std::string expected;
+    for (int i = 0; i < 200; ++i) {
+        const std::string more(static_cast<std::size_t>(i), static_cast<char>('a' + i % 26));
+        Secret::append(text, more);
+        expected += more;
+        REQUIRE(text == expected);
+        REQUIRE(text.capacity() <= std::max<std::size_t>(64, 2 * text.size()));
+    }
+}

@@ -1,5 +1,6 @@
 #include "protocol/base/text.hpp"
 
+#include <cctype>
 #include <cstddef>
 #include <random>
 #include <string>
@@ -233,6 +234,60 @@ TEST_CASE("what is not exactly base64 is refused")
         CAPTURE(bad);
         CHECK(text::from_base64(bad) == std::nullopt);
     }
+}
+
+// Bit by bit, slowly.
+std::string plain_base64(std::string_view bytes)
+{
+    const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (std::size_t bit = 0; bit < bytes.size() * 8; bit += 6) {
+        std::size_t value = 0;
+        for (std::size_t i = bit; i < bit + 6; ++i) {
+            const auto byte = i / 8 < bytes.size() ? static_cast<unsigned char>(bytes[i / 8]) : 0;
+            value = value << 1 | (byte >> (7 - i % 8) & 1);
+        }
+        out += alphabet[value];
+    }
+    while (out.size() % 4 != 0)
+        out += '=';
+    return out;
+}
+
+TEST_CASE("base64 is what a plain walk over the bits makes, appended to what is there")
+{
+    std::mt19937 engine(11);
+    for (std::size_t size = 0; size <= 300; ++size) {
+        const std::string bytes = random_bytes(size, engine);
+        std::string appended = "before";
+        text::append_base64(appended, bytes);
+        REQUIRE(appended == "before" + plain_base64(bytes));
+        REQUIRE(text::from_base64(plain_base64(bytes)) == bytes);
+    }
+}
+
+TEST_CASE("no byte but those of the alphabet is taken, in any place of a group, in any group")
+{
+    for (const char* text : {"Zm9vYmFyYmF6", "Zm9vYmFyYmE=", "Zm9vYmFyYg=="}) {
+        const std::string good = text;
+        REQUIRE(text::from_base64(good).has_value());
+        for (std::size_t at = 0; at < good.size(); ++at)
+            for (int c = 0; c < 256; ++c) {
+                const bool in_alphabet = std::isalnum(c) != 0 || c == '+' || c == '/';
+                if (in_alphabet || (c == '=' && at + 2 >= good.size())) continue;
+                std::string bad = good;
+                bad[at] = static_cast<char>(c);
+                REQUIRE(text::from_base64(bad) == std::nullopt);
+            }
+    }
+}
+
+TEST_CASE("bits that no byte uses must be zero")
+{
+    for (const char* bad : {"AB==", "AC==", "A/==", "AP==", "AAB=", "AAC=", "AA/=", "AAD="})
+        CHECK(text::from_base64(bad) == std::nullopt);
+    CHECK(text::from_base64("AQ==") == "\1"s);
+    CHECK(text::from_base64("AAE=") == "\0\1"s);
 }
 
 TEST_CASE("one wrong byte anywhere in base64 is noticed")

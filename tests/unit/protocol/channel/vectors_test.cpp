@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "protocol/wire/message.hpp"
-#include "tests/support/channel_peers.hpp"
+#include "tests/support/stream_ends.hpp"
 
 namespace mao::channel {
 namespace {
@@ -36,13 +36,20 @@ TEST_CASE("frames.json: a connection answers bad lengths with their code, and wa
     for (const auto& value : testing::vectors("frames.json")) {
         const auto& row = value.as_object();
         CAPTURE(testing::name_of(row));
-        if (!row.at("bodies").as_array().empty()) continue; // bodies of any bytes, which are no messages
+        if (testing::holds_json(row)) continue; // bodies of any bytes, which are no messages
         Connection connection;
+        // The streams that the raw frames of the file belong to.
+        std::vector<std::unique_ptr<ByteStream>> streams;
+        if (testing::takes_raw(row))
+            for (const std::uint32_t number : {7U, 0xFFFFFFFFU})
+                streams.push_back(testing::open_stream(connection.end, "s" + std::to_string(number),
+                                                       {.receive_window = 262'144, .number = number}));
         const std::string bytes = testing::bytes_of(row.at("bytes"));
         REQUIRE(connection.peer.send_bytes(bytes) == bytes.size());
         if (!row.contains("error")) {
-            for (int i = 0; i < 3; ++i)
-                connection.loop.settle();
+            REQUIRE(connection.loop.until(
+                [&] { return connection.end.channel->counters().bytes_received == bytes.size(); }));
+            connection.loop.settle();
             CHECK(connection.end.channel->is_open());
             continue;
         }

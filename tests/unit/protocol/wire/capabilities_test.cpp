@@ -8,13 +8,15 @@ namespace {
 TEST_CASE("capabilities are spelled as on the wire, in one order")
 {
     CHECK(Capabilities().names().empty());
-    CHECK(our_capabilities.names() == std::vector<std::string_view>{"parts", "tool_cancel"});
+    CHECK(our_capabilities.names() == std::vector<std::string_view>{"parts", "tool_cancel", "window",
+                                                                    "raw_frames", "terminals", "tool_output",
+                                                                    "tool_attach"});
 }
 
 TEST_CASE("capabilities are found by their names, and an unknown name is ignored")
 {
     Capabilities capabilities;
-    for (const char* name : {"tool_cancel", "raw_frames", "", "PARTS", "parts "})
+    for (const char* name : {"tool_cancel", "from_the_future", "", "PARTS", "parts "})
         capabilities.add(name);
     CHECK(capabilities == Capabilities{Capability::tool_cancel});
     CHECK(capabilities.has(Capability::tool_cancel));

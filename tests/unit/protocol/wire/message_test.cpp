@@ -114,7 +114,7 @@ TEST_CASE("unknown members are ignored, of a message and of an envelope")
 TEST_CASE("an unknown capability is ignored")
 {
     const auto message = parsed(R"({"v":1,"type":"runtime_status","id":"s","agentVersion":"9","bootId":"b",)"
-                                R"("capabilities":["raw_frames","parts",7,null]})");
+                                R"("capabilities":["from_the_future","parts",7,null]})");
     const auto& status = std::get<RuntimeStatus>(message);
     CHECK(status.capabilities == Capabilities{Capability::parts});
     CHECK(status.activity.calls == 0);
@@ -172,8 +172,9 @@ TEST_CASE("every message but an error of the connection has an id")
 
 TEST_CASE("control messages are the short ones that must not wait")
 {
-    const std::set<std::string_view> control = {"ping",         "pong",        "runtime_status", "shutdown",
-                                                "shutdown_ack", "tool_cancel", "error"};
+    const std::set<std::string_view> control = {"ping",     "pong",         "runtime_status",
+                                                "shutdown", "shutdown_ack", "tool_cancel",
+                                                "tool_ack", "window",       "error"};
     for (const Message& message : one_of_each_type())
         CHECK(is_control(message) == control.contains(type_name(message)));
 }

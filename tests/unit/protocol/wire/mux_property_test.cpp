@@ -1,5 +1,5 @@
-// Random streams, sizes and interleavings from Outbox to Assembler: nothing is lost, reordered within a stream, or
-// beyond its bound, and turns are fair. A failure prints the seed; MAO_SEED repeats it.
+// Random streams, sizes and interleavings from Outbox to Assembler and ReceiveWindow, messages, parts and bytes in both
+// forms: nothing is lost, reordered within a stream, or beyond its bound, and turns are fair. A failure prints the seed; MAO_SEED repeats it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,12 +7,14 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "protocol/base/limits.hpp"
 #include "protocol/wire/frame.hpp"
 #include "protocol/wire/mux.hpp"
+#include "protocol/wire/raw_frame.hpp"
 #include "tests/support/wire_samples.hpp"
 
 namespace mao::wire {
@@ -20,12 +22,15 @@ namespace {
 
 class Run {
 public:
-    explicit Run(std::uint32_t seed) : random_(seed) {}
+    explicit Run(std::uint32_t seed) : random_(seed) { decoder_.allow_raw(); }
 
     void play(int steps)
     {
         for (int step = 0; step < steps; ++step) {
             if (below(3) != 0) push();
+            if (below(6) == 0) open_stream();
+            if (!streams_.empty()) use_stream(random_stream());
+            REQUIRE(outbox_.pending_bytes() <= limits::outgoing_bytes_max);
             for (auto frames = below(4); frames > 0; --frames)
                 send_frame();
             if (below(4) == 0) receive(below(unread() + 1));
@@ -33,6 +38,12 @@ public:
         while (!outbox_.empty())
             send_frame();
         receive(unread());
+        for (auto& [id, stream] : streams_) {
+            CAPTURE(id);
+            // Once all is taken a stream that is open has room again: no window is lost on the way.
+            grant(id, stream, stream.window.held());
+            if (stream.is_open) CHECK(outbox_.room(testing::request_id(id)) > stream.size / 2);
+        }
         for (const auto& [stream, due] : due_) {
             CAPTURE(stream);
             CHECK(due.empty());
@@ -43,6 +54,78 @@ public:
     }
 
 private:
+    // Of one id, in order: messages, and bytes joined as far as they follow each other.
+    struct Due {
+        bool is_bytes = false;
+        std::string text;
+    };
+    // Both ends of a byte stream.
+    struct Stream {
+        std::size_t size; // of its window
+        ReceiveWindow window;
+        std::optional<std::uint32_t> number;
+        bool is_open = true;
+    };
+    using Streams = std::map<std::string, Stream>;
+
+    void open_stream()
+    {
+        static constexpr std::size_t sizes[] = {1, 7, 4096, 262'144, 1'048'576};
+        const std::size_t size = sizes[below(5)];
+        const std::string id = "bytes-" + std::to_string(++opened_);
+        Stream stream{.size = size, .window = ReceiveWindow(size), .number = {}};
+        if (below(2) == 0) stream.number = static_cast<std::uint32_t>(opened_);
+        const auto type = below(2) == 0 ? ByteForm::Type::pty_data : ByteForm::Type::bytes_data;
+        if (!outbox_.open_stream(testing::request_id(id), {type, stream.number}, size)) return;
+        streams_.emplace(id, std::move(stream));
+    }
+
+    Streams::value_type& random_stream()
+    {
+        return *std::next(streams_.begin(), static_cast<std::ptrdiff_t>(below(streams_.size())));
+    }
+
+    void use_stream(Streams::value_type& entry)
+    {
+        auto& [id, stream] = entry;
+        switch (below(8)) {
+        case 0: return push(PtyResize{testing::request_id(id), 80, 24});
+        case 1:
+            outbox_.close_stream(testing::request_id(id));
+            stream.is_open = false;
+            return;
+        case 2:
+        case 3: return grant(id, stream, below(stream.window.held() + 1));
+        default: return push_bytes(id, below(4) == 0 ? below(600'000) : below(40));
+        }
+    }
+
+    void push_bytes(const std::string& id, std::size_t wanted)
+    {
+        const std::size_t room = outbox_.room(testing::request_id(id));
+        REQUIRE_FALSE(outbox_.push_bytes(testing::request_id(id), std::string(room + 1, 'x')).has_value());
+        const std::string bytes = text(wanted).substr(0, room);
+        REQUIRE(outbox_.push_bytes(testing::request_id(id), bytes).has_value());
+        if (bytes.empty()) return;
+        begin_waiting(id, bytes.size());
+        auto& due = due_[id];
+        if (due.empty() || !due.back().is_bytes) due.push_back({true, ""});
+        due.back().text += bytes;
+    }
+
+    void grant(const std::string& id, Stream& stream, std::size_t bytes)
+    {
+        const std::size_t more = stream.window.consumed(bytes);
+        if (more != 0) REQUIRE(outbox_.grant(testing::request_id(id), more).has_value());
+    }
+
+    void begin_waiting(const std::string& stream, std::size_t amount)
+    {
+        auto& waiting = waiting_[stream];
+        if (waiting == 0) passed_[stream].clear();
+        waiting += amount;
+    }
+
     std::size_t unread() const { return wire_.size() - received_; }
     std::size_t below(std::size_t bound) { return random_() % bound; }
 
@@ -74,13 +157,14 @@ private:
         return is_control(message) ? "control" : id_of(message)->text();
     }
 
-    void push()
+    void push() { push(random_message()); }
+
+    void push(const Message& message)
     {
-        const Message message = random_message();
         REQUIRE(outbox_.push(message).has_value());
         const std::string stream = stream_of(message);
-        if (stream != "control" && waiting_.emplace(stream, 0).first->second++ == 0) passed_[stream].clear();
-        due_[stream].push_back(testing::text_of(message));
+        if (stream != "control") begin_waiting(stream, 1);
+        due_[stream].push_back({false, testing::text_of(message)});
     }
 
     void send_frame()
@@ -92,21 +176,52 @@ private:
         }
         REQUIRE(frame.size() > frame_header_bytes);
         REQUIRE(frame.size() <= frame_header_bytes + limits::frame_bytes_max);
-        check_turn(frame.substr(frame_header_bytes));
+        check_turn(frame);
         wire_ += frame;
     }
 
-    // Until a stream that waits gets its turn, every other one goes at most once.
-    void check_turn(const std::string& body)
+    const std::string& id_of_number(std::uint32_t number) const
     {
-        const Message message = parse(body).value();
+        return std::ranges::find_if(streams_,
+                                    [&](const auto& entry) { return entry.second.number == number; })
+            ->first;
+    }
+
+    // The bytes of a message that is nothing but bytes of an open stream.
+    const std::string* bytes_of(const Message& message) const
+    {
+        const auto* id = id_of(message);
+        if (id == nullptr || !streams_.contains(id->text())) return nullptr;
+        if (const auto* data = std::get_if<PtyData>(&message)) return &data->bytes;
+        if (const auto* data = std::get_if<BytesData>(&message)) return &data->bytes;
+        return nullptr;
+    }
+
+    void check_turn(std::string_view frame)
+    {
+        const bool is_raw = (frame.front() & 0x80) != 0;
+        frame.remove_prefix(frame_header_bytes);
+        if (is_raw) {
+            const auto payload = parse_raw(frame).value();
+            return took_turn(id_of_number(payload.number), payload.bytes.size());
+        }
+        const Message message = parse(frame).value();
         if (is_control(message)) return;
-        const std::string stream = id_of(message)->text();
         const auto* part = std::get_if<Part>(&message);
-        for (auto& [other, count] : waiting_)
-            if (count != 0 && other != stream) REQUIRE(++passed_[other][stream] <= 1);
+        const auto* bytes = bytes_of(message);
+        took_turn(id_of(message)->text(), bytes != nullptr                ? bytes->size()
+                                          : part != nullptr && part->more ? 0
+                                                                          : 1);
+    }
+
+    // Until a stream that waits gets its turn, every other one goes at most once.
+    void took_turn(const std::string& stream, std::size_t done)
+    {
+        for (auto& [other, amount] : waiting_)
+            if (amount != 0 && other != stream) REQUIRE(++passed_[other][stream] <= 1);
         passed_[stream].clear();
-        if (part == nullptr || !part->more) --waiting_[stream];
+        REQUIRE(waiting_[stream] >= done);
+        waiting_[stream] -= done;
     }
 
     void receive(std::size_t bytes)
@@ -119,8 +234,26 @@ private:
             decoder_.commit(taken);
             bytes -= taken;
             while (const auto body = decoder_.next().value())
-                take(*body);
+                take_body(*body);
         }
+    }
+
+    void take_body(std::string_view body)
+    {
+        if (!decoder_.last_is_raw()) return take(body);
+        const auto payload = parse_raw(body).value();
+        take_bytes(id_of_number(payload.number), payload.bytes);
+    }
+
+    void take_bytes(const std::string& id, std::string_view bytes)
+    {
+        REQUIRE(streams_.at(id).window.received(bytes.size()).has_value());
+        auto& due = due_[id];
+        REQUIRE_FALSE(due.empty());
+        REQUIRE(due.front().is_bytes);
+        REQUIRE(due.front().text.starts_with(bytes));
+        due.front().text.erase(0, bytes.size());
+        if (due.front().text.empty()) due.pop_front();
     }
 
     void take(std::string_view body)
@@ -133,9 +266,10 @@ private:
             if (*whole) take(**whole);
             return;
         }
+        if (const auto* bytes = bytes_of(*message)) return take_bytes(id_of(*message)->text(), *bytes);
         auto& due = due_[stream_of(*message)];
         REQUIRE_FALSE(due.empty());
-        REQUIRE((testing::text_of(*message) == due.front()));
+        REQUIRE((testing::text_of(*message) == due.front().text));
         due.pop_front();
     }
 
@@ -146,8 +280,10 @@ private:
     std::string wire_;
     std::size_t received_ = 0;
     int pings_ = 0;
-    std::map<std::string, std::deque<std::string>> due_;
-    std::map<std::string, int> waiting_; // messages of a stream that are not wholly sent
+    int opened_ = 0;
+    Streams streams_;
+    std::map<std::string, std::deque<Due>> due_;
+    std::map<std::string, std::size_t> waiting_; // of a stream: messages that are not wholly sent, and bytes
     std::map<std::string, std::map<std::string, int>> passed_;
 };
 

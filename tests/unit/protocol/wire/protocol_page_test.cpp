@@ -17,6 +17,11 @@ std::string in_seconds(std::chrono::seconds duration)
     return std::to_string(duration.count()) + " s";
 }
 
+std::string in_milliseconds(std::chrono::milliseconds duration)
+{
+    return std::to_string(duration.count()) + " ms";
+}
+
 std::map<std::string, std::string> numbers_of_the_program()
 {
     using std::to_string;
@@ -32,6 +37,20 @@ std::map<std::string, std::string> numbers_of_the_program()
         {"outgoing_bytes_max", to_string(limits::outgoing_bytes_max)},
         {"outgoing_streams_max", to_string(limits::outgoing_streams_max)},
         {"outgoing_control_bytes_max", to_string(limits::outgoing_control_bytes_max)},
+        {"stream_window_bytes_max", to_string(limits::stream_window_bytes_max)},
+        {"raw_payload_bytes_max", to_string(limits::raw_payload_bytes_max)},
+        {"json_payload_bytes_max", to_string(limits::json_payload_bytes_max)},
+        {"byte_streams_max", to_string(limits::byte_streams_max)},
+        {"terminal_replay_bytes", to_string(limits::terminal_replay_bytes)},
+        {"terminals_max", to_string(limits::terminals_max)},
+        {"terminal_kept_after_end", in_seconds(limits::terminal_kept_after_end)},
+        {"kept_results_bytes_max", to_string(limits::kept_results_bytes_max)},
+        {"kept_results_max", to_string(limits::kept_results_max)},
+        {"kept_result_age_max", in_seconds(limits::kept_result_age_max)},
+        {"kept_output_bytes_max", to_string(limits::kept_output_bytes_max)},
+        {"forgotten_calls_max", to_string(limits::forgotten_calls_max)},
+        {"output_behind_bytes_max", to_string(limits::output_behind_bytes_max)},
+        {"digest_bytes_max", to_string(limits::digest_bytes_max)},
         {"in_flight_requests_max", to_string(limits::in_flight_requests_max)},
         {"unsolicited_messages_max", to_string(limits::unsolicited_messages_max)},
         {"concurrent_calls_max", to_string(limits::concurrent_calls_max)},
@@ -41,6 +60,10 @@ std::map<std::string, std::string> numbers_of_the_program()
         {"ping_interval", in_seconds(limits::ping_interval)},
         {"pings_unanswered_max", to_string(limits::pings_unanswered_max)},
         {"write_deadline", in_seconds(limits::write_deadline)},
+        {"reconnect_first_delay", in_milliseconds(limits::reconnect_first_delay)},
+        {"reconnect_delay_max", in_seconds(limits::reconnect_delay_max)},
+        {"reconnect_after_close_delay_max", in_seconds(limits::reconnect_after_close_delay_max)},
+        {"connection_healthy_after", in_seconds(limits::connection_healthy_after)},
     };
 }
 

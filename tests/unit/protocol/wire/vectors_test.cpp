@@ -6,27 +6,52 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "protocol/wire/frame.hpp"
 #include "protocol/wire/message.hpp"
+#include "protocol/wire/raw_frame.hpp"
 #include "tests/support/wire_samples.hpp"
 
 namespace mao::wire {
 namespace {
 
+// A body of bytes, or a payload with the number of its stream.
+struct Body {
+    std::optional<std::uint32_t> number;
+    std::string bytes;
+    friend bool operator==(const Body&, const Body&) = default;
+};
+
 struct Decoded {
-    std::vector<std::string> bodies;
+    std::vector<Body> bodies;
     std::string error;
     bool unfinished = false;
 };
 
-Decoded decode(std::string_view bytes, std::size_t step)
+// False where it is refused.
+bool take(std::string_view body, bool is_raw, Decoded& decoded)
+{
+    if (!is_raw) {
+        decoded.bodies.push_back({std::nullopt, std::string(body)});
+        return true;
+    }
+    const auto payload = parse_raw(body);
+    if (payload)
+        decoded.bodies.push_back({payload->number, std::string(payload->bytes)});
+    else
+        decoded.error = to_string(payload.error().code());
+    return payload.has_value();
+}
+
+Decoded decode(std::string_view bytes, std::size_t step, bool takes_raw)
 {
     Decoded decoded;
     FrameDecoder decoder;
+    if (takes_raw) decoder.allow_raw();
     while (!bytes.empty()) {
         const auto space = decoder.prepare();
         const std::size_t taken = std::min({space.size(), bytes.size(), step});
@@ -40,7 +65,7 @@ Decoded decode(std::string_view bytes, std::size_t step)
                 return decoded;
             }
             if (!*body) break;
-            decoded.bodies.emplace_back(**body);
+            if (!take(**body, decoder.last_is_raw(), decoded)) return decoded;
         }
     }
     decoded.unfinished = decoder.mid_frame();
@@ -52,12 +77,18 @@ TEST_CASE("frames.json: bytes become these bodies, or this refusal, however they
     for (const auto& value : testing::vectors("frames.json")) {
         const auto& row = value.as_object();
         CAPTURE(testing::name_of(row));
-        std::vector<std::string> bodies;
-        for (const auto& pieces : row.at("bodies").as_array())
-            bodies.push_back(testing::bytes_of(pieces));
+        std::vector<Body> bodies;
+        for (const auto& body : row.at("bodies").as_array()) {
+            const auto* raw = body.if_object();
+            if (raw == nullptr)
+                bodies.push_back({std::nullopt, testing::bytes_of(body)});
+            else
+                bodies.push_back(
+                    {raw->at("number").to_number<std::uint32_t>(), testing::bytes_of(raw->at("bytes"))});
+        }
         for (const std::size_t step : {1, 3, 1000, 1'000'000}) {
             CAPTURE(step);
-            const Decoded decoded = decode(testing::bytes_of(row.at("bytes")), step);
+            const Decoded decoded = decode(testing::bytes_of(row.at("bytes")), step, testing::takes_raw(row));
             CHECK((decoded.bodies == bodies));
             CHECK(decoded.error == testing::error_of(row));
             CHECK(decoded.unfinished == row.contains("unfinished"));

@@ -121,6 +121,27 @@ TEST_CASE("a message with credentials leaves nothing behind on its way out, whol
     }
 }
 
+TEST_CASE("what is typed into a terminal leaves nothing behind, joined while it waits or not, sent or not")
+{
+    const RequestId id = testing::request_id("pty-1");
+    for (const bool sent : {true, false})
+        for (const std::optional<std::uint32_t> number :
+             {std::optional<std::uint32_t>(), std::optional(7U)}) {
+            CAPTURE(sent);
+            CAPTURE(number.has_value());
+            wire().clear();
+            const Watch watch;
+            {
+                Outbox outbox;
+                REQUIRE(outbox.open_stream(id, {ByteForm::Type::pty_data, number}, 1'000'000).has_value());
+                for (int i = 0; i < 2000; ++i)
+                    REQUIRE(outbox.push_bytes(id, canary).has_value());
+                while (sent && outbox.next_frame(wire())) {}
+            }
+            CHECK(blocks_with_canary == 0);
+        }
+}
+
 TEST_CASE("a message leaves nothing behind wherever its text had to grow")
 {
     for (std::size_t bytes = 0; bytes < 1000; bytes += 3) {

@@ -1,30 +1,33 @@
 #pragma once
-// A host and an agent on one loop: the host listens as the daemon does, keeps what arrives, and may go away and come
-// back. A test waits for conditions, never for time.
+// A host and a whole agent on one loop, connected as the daemon and its container are. A test waits for conditions, never
+// for time.
 
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/object.hpp>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "protocol/channel/channel.hpp"
+#include "protocol/channel/task_group.hpp"
 #include "runtime-agent/agent.hpp"
 #include "tests/unit/runtime-agent/tool_fixture.hpp"
 
 namespace mao::agent::testing {
 
-using namespace std::chrono_literals;
 namespace asio = boost::asio;
 namespace json = boost::json;
+using namespace std::chrono_literals;
 
 inline RequestId id(const std::string& text)
 {
@@ -77,9 +80,10 @@ public:
     asio::awaitable<void> request(wire::Message message, std::optional<Result<wire::Message>>& answer)
     {
         const auto channel = channel_;
-        auto keep = [this](wire::ToolOutput event) { output.push_back(std::move(event)); };
-        channel::Channel::OnOutput on_output = keep;
-        auto arrived = co_await channel->request(std::move(message), 20s, std::move(on_output));
+        channel::Channel::OnOutput keep = [this](wire::ToolOutput event) {
+            output.push_back(std::move(event));
+        };
+        auto arrived = co_await channel->request(std::move(message), 20s, std::move(keep));
         answer.emplace(std::move(arrived));
     }
 
