@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "controlplane/api/admin.hpp"
+#include "controlplane/api/calls.hpp"
 #include "controlplane/api/files.hpp"
 #include "controlplane/api/http_server.hpp"
 #include "controlplane/api/routes.hpp"
@@ -96,14 +97,15 @@ asio::awaitable<Result<void>> engine_answers(Engine& engine)
 // In the order of wiring; destroyed in the reverse.
 struct Daemon::Parts {
     Parts(asio::io_context& loop, asio::thread_pool& pool, const Settings& settings, mounts::Roots roots,
-          AuditLog log)
+          AuditLog log, std::unique_ptr<Reservations> keys)
         : audit(std::move(log)),
+          reservations(std::move(keys)),
           planner(std::move(roots), probe),
           engine(settings.engine_socket),
           terminals(loop.get_executor(), audit),
           registry(loop.get_executor(), pool, settings, engine, planner, audit, terminals),
           envelopes(settings),
-          dispatcher(registry, envelopes),
+          dispatcher(loop.get_executor(), registry, envelopes, *reservations),
           opener(registry, envelopes, terminals),
           files(registry, envelopes, settings)
     {
@@ -111,12 +113,14 @@ struct Daemon::Parts {
         machine = [this, &settings] { return machine_checks(settings, engine); };
         add_admin_routes(router, settings, readiness, machine);
         add_tools_routes(router, dispatcher);
+        add_calls_routes(router, dispatcher);
         add_terminals_routes(router, opener, terminals);
         add_files_routes(router, files);
         add_runtimes_routes(router, registry);
     }
 
     AuditLog audit;
+    std::unique_ptr<Reservations> reservations;
     SystemPathProbe probe;
     mounts::Planner planner;
     DockerEngine engine;
@@ -215,6 +219,7 @@ asio::awaitable<void> Daemon::serve()
         co_await parts_->server->stop();
     }
     co_await parts_->registry.shut_down();
+    co_await parts_->dispatcher.join();
     co_await parts_->terminals.join();
     log::info("stopped; containers were left running for the next start");
 }

@@ -13,7 +13,6 @@
 #include "runtime-agent/log.hpp"
 #include "runtime-agent/process/process_tree.hpp"
 #include "runtime-agent/random_name.hpp"
-#include "runtime-agent/tool_table.hpp"
 
 namespace mao::agent {
 namespace asio = boost::asio;
@@ -45,28 +44,12 @@ void report_broken(std::string_view task, std::string_view what)
     log(LogLevel::error, "the task '" + std::string(task) + "' broke: " + std::string(what));
 }
 
-wire::ToolResult failure(RequestId id, Error error)
-{
-    return wire::ToolResult{std::move(id), fail(std::move(error)), 0ms};
-}
-
 Error not_built(std::string_view what)
 {
     return Error(ErrorCode::unsupported, std::string(what) + " is not built yet in agent " MAO_VERSION);
 }
 
 } // namespace
-
-struct Agent::Call {
-    Call(wire::ToolCall call, AgentServices& services, Channel from)
-        : message(std::move(call)), context(services, message.timeout), came_by(std::move(from))
-    {}
-
-    wire::ToolCall message;
-    CallContext context;
-    Channel came_by;
-    Clock::time_point started = Clock::now();
-};
 
 Agent::Agent(asio::io_context& loop, AgentOptions options)
     : options_(std::move(options)),
@@ -79,6 +62,7 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       changed_(executor_),
       random_(std::random_device{}()),
       boot_id_(random_name()),
+      calls_(services_, tasks_, options_.calls_max, [this](bool told) { call_ended(told); }),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
       services_{executor_, pool_, launcher_, tags_, leftovers_},
@@ -115,11 +99,10 @@ asio::awaitable<void> Agent::end_everything()
 {
     terminals_.hang_up_all();
     co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
-    for (const auto& [id, call] : calls_)
-        call->context.cancel();
+    calls_.cancel_all();
     const auto deadline = Clock::now() + drain_deadline;
     bool in_time = true;
-    while (in_time && !calls_.empty())
+    while (in_time && calls_.running() != 0)
         in_time = co_await changed_.wait_until(deadline);
 }
 
@@ -208,7 +191,7 @@ void Agent::introduce(const Channel& channel)
 wire::RuntimeActivity Agent::activity() const
 {
     wire::RuntimeActivity activity;
-    activity.calls = static_cast<std::int64_t>(calls_.size());
+    activity.calls = static_cast<std::int64_t>(calls_.running());
     activity.terminals = static_cast<std::int64_t>(terminals_.running());
     return activity;
 }
@@ -228,76 +211,25 @@ void Agent::on_message(wire::Message message)
 {
     if (auto* call = std::get_if<wire::ToolCall>(&message)) return begin_call(std::move(*call));
     if (terminals_.on_message(message) || reads_.on_message(message, channel_)) return;
-    if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return cancel_call(cancel->id);
+    if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return calls_.cancel(cancel->id);
+    if (const auto* attach = std::get_if<wire::ToolAttach>(&message)) return calls_.attach(*attach, channel_);
+    if (const auto* ack = std::get_if<wire::ToolAck>(&message)) return calls_.acknowledge(*ack);
     if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
     refuse(message);
 }
 
 void Agent::begin_call(wire::ToolCall message)
 {
-    RequestId id = message.id;
-    if (stopping_)
-        return send_or_drop(failure(id, Error(ErrorCode::shutting_down, "the runtime is being ended")),
-                            channel_);
-    if (calls_.contains(id))
-        return send_or_drop(failure(id, Error(ErrorCode::duplicate_request,
-                                              "a call with the id '" + id.text() + "' is running already")),
-                            channel_);
-    if (calls_.size() >= options_.calls_max) return send_or_drop(failure(id, too_many_calls()), channel_);
-    auto call = std::make_unique<Call>(std::move(message), services_, channel_);
-    Call& running = *call;
-    calls_.emplace(std::move(id), std::move(call));
-    tasks_.spawn("tool call", serve_call(running));
+    if (!stopping_) return calls_.begin(std::move(message), channel_);
+    Error ending(ErrorCode::shutting_down, "the runtime is being ended");
+    send_or_drop(wire::ToolResult{message.id, fail(std::move(ending)), 0ms}, channel_);
 }
 
-Error Agent::too_many_calls() const
+void Agent::call_ended(bool told)
 {
-    const std::string running = std::to_string(calls_.size()) + " calls are running in this runtime already";
-    if (options_.calls_max == limits::concurrent_calls_max) return Error(ErrorCode::overloaded, running);
-    return Error(ErrorCode::too_many_open, running + "; its limit of open files allows no more");
-}
-
-asio::awaitable<void> Agent::serve_call(Call& call)
-{
-    std::optional<Result<std::string>> result;
-    try {
-        result = co_await run_tool(call);
-    } catch (const boost::system::system_error&) {
-        throw; // cancelled with the agent: nobody waits for the answer
-    } catch (const std::exception& bug) {
-        report_broken(call.message.tool, bug.what());
-        result = fail(ErrorCode::internal, "the agent failed on this call; its log says more");
-    }
-    end_call(call, std::move(*result));
-}
-
-asio::awaitable<Result<std::string>> Agent::run_tool(Call& call)
-{
-    const auto handler = find_tool(call.message.tool);
-    if (!handler) co_return fail(handler.error());
-    co_return co_await (*handler)(call.message.args, call.message.envelope, call.context);
-}
-
-void Agent::end_call(Call& call, Result<std::string> result)
-{
-    const RequestId id = call.message.id;
-    const Channel to = call.came_by;
-    const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - call.started);
-    calls_.erase(id); // with its envelope (E3)
     if (stopping_) changed_.notify(); // nobody else waits for it
-    const wire::ToolResult answer{id, std::move(result), duration};
-    const auto sent = to->send(answer);
-    if (sent) return;
-    // One too large for the protocol is still answered.
-    if (sent.error().code() != ErrorCode::connection_lost) send_or_drop(failure(id, sent.error()), to);
     // A host that came back heard of this call in our introduction; now it hears that it is over.
-    if (channel_ && channel_ != to) introduce(channel_);
-}
-
-void Agent::cancel_call(const RequestId& id)
-{
-    const auto call = calls_.find(id);
-    if (call != calls_.end()) call->second->context.cancel(); // else it ended meanwhile
+    if (!told && channel_) introduce(channel_);
 }
 
 void Agent::acknowledge(const wire::Shutdown& shutdown)

@@ -1,8 +1,7 @@
 #pragma once
 // The agent: connects to the host, introduces itself, runs tool calls, and comes back when the connection is lost.
-// Calls run side by side, at most limits::concurrent_calls_max, and go on while there is no connection; a result is
-// delivered on the connection its call came by, or dropped (P7 keeps them, later). Pings are answered by the channel
-// while calls run (P6).
+// Calls run side by side and go on while there is no connection (calls.hpp). Pings are answered by the channel while
+// calls run (P6).
 // It ends when the host says `shutdown`, or by TERM, INT, HUP or QUIT: every process it started gets TERM and, in time
 // to be gone within two seconds, KILL; calls answer with what they have. As PID 1 its end is the container's, and only
 // signals from outside count. No other signal is passed on: what runs are calls, and USR1 would end most of them.
@@ -18,12 +17,12 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <unordered_map>
 
 #include "protocol/base/limits.hpp"
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/backoff.hpp"
+#include "runtime-agent/calls.hpp"
 #include "runtime-agent/files/read_bytes.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
@@ -57,19 +56,14 @@ public:
     // Begins the end. Idempotent.
     void stop(const std::string& why);
 
-    std::size_t calls_running() const noexcept { return calls_.size(); }
+    std::size_t calls_running() const noexcept { return calls_.running(); }
 
 private:
-    struct Call;
     using Channel = std::shared_ptr<channel::Channel>;
 
     void on_message(wire::Message message) override;
     void begin_call(wire::ToolCall message);
-    Error too_many_calls() const;
-    boost::asio::awaitable<void> serve_call(Call& call);
-    boost::asio::awaitable<Result<std::string>> run_tool(Call& call);
-    void end_call(Call& call, Result<std::string> result);
-    void cancel_call(const RequestId& id);
+    void call_ended(bool told);
     void refuse(const wire::Message& message);
     void acknowledge(const wire::Shutdown& shutdown);
     void send_or_drop(const wire::Message& message, const Channel& to);
@@ -102,7 +96,7 @@ private:
     int signals_ignored_ = 0; // logged up to a bound only, so it may stop counting there
     bool stopping_ = false;
     Channel channel_; // the present one; null while there is none
-    std::unordered_map<RequestId, std::unique_ptr<Call>> calls_;
+    Calls calls_;
     // Last: their tasks refer to what is above.
     channel::TaskGroup tasks_;
     Leftovers leftovers_;

@@ -5,10 +5,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 
 #include "protocol/channel/event.hpp"
+#include "protocol/wire/message.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
@@ -41,6 +44,8 @@ public:
     AgentServices& services;
     std::optional<std::chrono::milliseconds> timeout; // of the whole call, where its arguments name none
     channel::Event changed; // cancelled, or whatever the tool itself waits for
+    // Told what a tool prints, as it comes; empty where nobody asked.
+    std::function<void(wire::OutputStream stream, std::string_view bytes)> on_output;
 
 private:
     std::stop_source stop_;

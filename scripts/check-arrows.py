@@ -62,6 +62,8 @@ FENCES = (
      "Beast's templates dominate the compile time: handlers see our own Request and Reply"),
     ("spdlog", ("controlplane/log.*", "controlplane/log/*"), "log through controlplane/log"),
     ("CLI", ("controlplane/cli.*", "controlplane/cli/*", "controlplane/ctl/*"), "command lines are read in cli and ctl only"),
+    ("sqlite3", ("controlplane/calls/reservations.cpp",), "the database is reservations.cpp's business alone"),
+    ("openssl", ("controlplane/calls/call_digest.cpp",), "hashes are made where they are used"),
     ("boost/process", (), "Boost.Process 1.81 is unsafe here: spawn through runtime-agent/process"),
     ("boost/asio/experimental/awaitable_operators", ("protocol/channel/deadline.hpp",),
      "|| and && of awaitables live in deadline.hpp only"),

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <utility>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -20,21 +21,6 @@ constexpr auto expected_failure = asio::as_tuple(asio::use_awaitable);
 
 // With no descriptor left, accept fails at once and again: wait instead of spinning (case 74).
 constexpr std::chrono::milliseconds accept_pause{100};
-
-// A session is on the server's list exactly as long as it lives.
-class Listed {
-public:
-    Listed(std::list<HttpSession*>& list, HttpSession& session)
-        : list_(list), place_(list.insert(list.end(), &session))
-    {}
-    Listed(const Listed&) = delete;
-    Listed& operator=(const Listed&) = delete;
-    ~Listed() { list_.erase(place_); }
-
-private:
-    std::list<HttpSession*>& list_;
-    std::list<HttpSession*>::iterator place_;
-};
 
 void report_broken(std::string_view task, std::string_view what)
 {
@@ -57,6 +43,21 @@ void refuse(HttpSession::Socket& socket, std::size_t connections_max)
 }
 
 } // namespace
+
+// A session is on the server's list exactly as long as it lives.
+class HttpServer::Listed {
+public:
+    Listed(std::list<OpenSession>& list, OpenSession session)
+        : list_(list), place_(list.insert(list.end(), std::move(session)))
+    {}
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+    ~Listed() { list_.erase(place_); }
+
+private:
+    std::list<OpenSession>& list_;
+    std::list<OpenSession>::iterator place_;
+};
 
 Result<std::unique_ptr<HttpServer>> HttpServer::open(asio::any_io_executor executor,
                                                      HttpServerOptions options, const Router& router)
@@ -115,13 +116,14 @@ void HttpServer::take(HttpSession::Socket socket)
         return;
     }
     ++accepted_;
-    connections_.spawn("api connection", serve(std::move(socket)));
+    const auto task = std::make_shared<TaskId>(0);
+    *task = connections_.spawn("api connection", serve(std::move(socket), task));
 }
 
-asio::awaitable<void> HttpServer::serve(HttpSession::Socket socket)
+asio::awaitable<void> HttpServer::serve(HttpSession::Socket socket, std::shared_ptr<const TaskId> task)
 {
     HttpSession session(std::move(socket), router_, options_.request, options_.deadlines, budget_);
-    const Listed listed(sessions_, session);
+    const Listed listed(sessions_, OpenSession{&session, std::move(task)});
     if (stopping_) session.finish();
     co_await session.run();
 }
@@ -133,8 +135,21 @@ asio::awaitable<void> HttpServer::watch_deadlines()
         timer.expires_after(options_.deadline_step);
         co_await timer.async_wait(asio::use_awaitable);
         const auto now = HttpSession::Clock::now();
-        for (HttpSession* session : sessions_)
-            session->check_deadline(now);
+        for (const OpenSession& open : sessions_)
+            open.session->check_deadline(now);
+        cancel_requests_of_gone_clients();
+    }
+}
+
+// A3. Looked for now and then: a wait for the close beside every handler would lengthen each small call.
+void HttpServer::cancel_requests_of_gone_clients()
+{
+    std::vector<TaskId> gone; // cancelled, a session may leave the list at once
+    for (const OpenSession& open : sessions_)
+        if (open.session->peer_is_gone()) gone.push_back(*open.task);
+    for (const TaskId task : gone) {
+        log::debug("a client went away, cancelling its request");
+        connections_.cancel(task);
     }
 }
 
@@ -150,15 +165,15 @@ asio::awaitable<void> HttpServer::stop(std::chrono::steady_clock::duration drain
     socket_.unlink();
     boost::system::error_code ignored; // closing cannot fail in a way that matters
     acceptor_.close(ignored);
-    for (HttpSession* session : sessions_)
-        session->finish();
+    for (const OpenSession& open : sessions_)
+        open.session->finish();
     Error late(ErrorCode::deadline_exceeded, "requests were still being answered");
     const auto drained = co_await channel::with_deadline(sessions_over(), drain, std::move(late));
     if (!drained) {
         log::warning("the API stops with requests unanswered, cancelling them",
                      {{"sessions", sessions_.size()}});
-        for (HttpSession* session : sessions_)
-            session->abandon();
+        for (const OpenSession& open : sessions_)
+            open.session->abandon();
         connections_.cancel();
         co_await connections_.join();
     }

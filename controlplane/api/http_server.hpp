@@ -59,13 +59,21 @@ public:
     Counters counters() const noexcept;
 
 private:
+    using TaskId = channel::TaskGroup::TaskId;
+    struct OpenSession {
+        HttpSession* session; // lives in its coroutine
+        std::shared_ptr<const TaskId> task;
+    };
+    class Listed;
     using Acceptor = boost::asio::local::stream_protocol::acceptor;
 
     HttpServer(boost::asio::any_io_executor executor, HttpServerOptions options, const Router& router,
                ApiSocket socket);
     boost::asio::awaitable<void> accept_connections();
     boost::asio::awaitable<void> watch_deadlines();
-    boost::asio::awaitable<void> serve(HttpSession::Socket socket);
+    // `task`: the session's own, told once it is spawned.
+    boost::asio::awaitable<void> serve(HttpSession::Socket socket, std::shared_ptr<const TaskId> task);
+    void cancel_requests_of_gone_clients();
     boost::asio::awaitable<Result<void>> sessions_over();
     void take(HttpSession::Socket socket);
 
@@ -75,7 +83,7 @@ private:
     ApiSocket socket_;
     Acceptor acceptor_;
     BodyBudget budget_;
-    std::list<HttpSession*> sessions_; // each lives in its coroutine
+    std::list<OpenSession> sessions_;
     std::uint64_t accepted_ = 0;
     std::uint64_t refused_ = 0;
     bool stopping_ = false;

@@ -1,5 +1,6 @@
 #include "controlplane/api/http_session.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -44,6 +45,7 @@ std::string_view reason_of(int status)
     case 409: return "Conflict";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
     case 426: return "Upgrade Required";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
@@ -326,6 +328,13 @@ void HttpSession::check_deadline(Clock::time_point now)
         return;
     }
     close();
+}
+
+bool HttpSession::peer_is_gone()
+{
+    if ((phase_ != Phase::handling && phase_ != Phase::streaming) || !socket_.is_open()) return false;
+    pollfd peer{.fd = socket_.native_handle(), .events = 0, .revents = 0};
+    return ::poll(&peer, 1, 0) == 1 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 void HttpSession::finish()

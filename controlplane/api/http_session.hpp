@@ -40,6 +40,9 @@ public:
 
     // Ends what has taken too long. Called every now and then.
     void check_deadline(Clock::time_point now);
+    // The client has closed its end while its request is served: nobody will read the answer. Not so where it has only
+    // finished sending.
+    bool peer_is_gone();
     // A5: an idle connection closes now, one with a request in it after the answer.
     void finish();
     // The drain is over: a request that is still being answered hears `shutting_down`, and the connection closes.

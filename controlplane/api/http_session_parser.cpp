@@ -127,6 +127,7 @@ struct RequestParser::State {
         request->content_type = media_type(as_view(head[http::field::content_type]));
         request->accept = as_view(head[http::field::accept]);
         request->idempotency_key = as_view(head["Idempotency-Key"]);
+        request->last_event_id = as_view(head["Last-Event-ID"]);
         take_upgrade(head);
         expects_continue =
             head.version() >= 11 && boost::beast::iequals(head[http::field::expect], "100-continue");

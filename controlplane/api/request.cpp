@@ -1,5 +1,7 @@
 #include "controlplane/api/request.hpp"
 
+#include <algorithm>
+
 #include "protocol/wire/json_text.hpp"
 
 namespace mao::control {
@@ -29,6 +31,23 @@ std::optional<std::string_view> Request::query_value(std::string_view name) cons
     for (const auto& [key, value] : query)
         if (key == name) return value;
     return std::nullopt;
+}
+
+bool Request::accepts_events() const noexcept
+{
+    constexpr std::string_view events = "text/event-stream";
+    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+    for (std::string_view rest = accept; !rest.empty();) {
+        std::string_view type = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), type.size() + 1));
+        type = type.substr(0, type.find(';'));
+        while (type.starts_with(' ') || type.starts_with('\t'))
+            type.remove_prefix(1);
+        while (type.ends_with(' ') || type.ends_with('\t'))
+            type.remove_suffix(1);
+        if (std::ranges::equal(type, events, same)) return true;
+    }
+    return false;
 }
 
 Result<UserId> user_of(const Request& request)

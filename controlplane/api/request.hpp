@@ -49,6 +49,7 @@ struct Request {
     std::string content_type; // lower-case, without parameters
     std::string accept;
     std::string idempotency_key;
+    std::string last_event_id; // of an event stream the client comes back to
     std::optional<UpgradeHeaders> upgrade; // it has an Upgrade header
     std::string body;
     RequestMeta meta;
@@ -56,6 +57,8 @@ struct Request {
     // The value a pattern's {name} took; an empty view for a name the pattern has not (a bug of the handler).
     std::string_view parameter(std::string_view name) const noexcept;
     std::optional<std::string_view> query_value(std::string_view name) const noexcept;
+    // Whether the client asks for an event stream by name.
+    bool accepts_events() const noexcept;
 
     // Set by the router; the values are views into segments.
     struct Parameter {

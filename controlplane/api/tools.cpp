@@ -1,12 +1,14 @@
 #include "controlplane/api/tools.hpp"
 
+#include <charconv>
+
 #include "controlplane/api/body_reader.hpp"
 #include "controlplane/api/problem.hpp"
 #include "controlplane/api/routes.hpp"
+#include "controlplane/api/tool_answers.hpp"
 #include "controlplane/calls/dispatcher.hpp"
 #include "protocol/base/limits.hpp"
 #include "protocol/base/secret.hpp"
-#include "protocol/wire/json_text.hpp"
 
 namespace mao::control {
 namespace {
@@ -35,28 +37,40 @@ Result<ToolRequest> parse_tool_request(const Request& request)
     const std::chrono::milliseconds longest = limits::tool_timeout_max;
     if (const auto milliseconds = reader.optional_integer("timeout_ms", 1, longest.count()))
         call.timeout = std::chrono::milliseconds(*milliseconds);
+    call.outlives_caller = reader.optional_boolean("keep").value_or(false);
+    call.stream_output = request.accepts_events();
     if (auto read = reader.finish(); !read) return fail(read.error());
+    if (request.idempotency_key.empty()) return call;
+    auto key = IdempotencyKey::parse(request.idempotency_key);
+    if (!key) return fail(std::move(key.error()));
+    call.key = std::move(*key);
     return call;
 }
 
-// Spliced by hand: a tool's result can be megabytes.
-Reply rendered(const ToolOutcome& outcome)
+// The number of the last event the client has; 0: it begins.
+Result<std::int64_t> last_event_of(const Request& request)
 {
-    std::string text;
-    text.reserve(outcome.result ? outcome.result->size() + outcome.result->size() / 16 + 64 : 256);
-    wire::ObjectText object(text);
-    object.boolean("ok", outcome.result.has_value());
-    if (outcome.result) {
-        object.string("result", *outcome.result);
-    } else {
-        wire::ObjectText error(object.key("error"));
-        error.string("code", to_string(outcome.result.error().code()))
-            .string("message", outcome.result.error().message());
-        error.end();
-    }
-    object.integer("duration_ms", outcome.duration.count());
-    object.end();
-    return json_text_reply(std::move(text));
+    const std::string_view text = request.last_event_id;
+    if (text.empty()) return 0;
+    if (request.idempotency_key.empty())
+        return fail(
+            ErrorCode::invalid_argument,
+            "Last-Event-ID comes without Idempotency-Key: only a call with a key can be come back to");
+    std::int64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+    return fail(ErrorCode::invalid_argument, "Last-Event-ID is no number of an event");
+}
+
+boost::asio::awaitable<Reply> kept_call(Dispatcher& dispatcher, ToolRequest call, std::int64_t last_event)
+{
+    const bool stream = call.stream_output;
+    auto watch = co_await dispatcher.begin(std::move(call));
+    if (!watch) co_return problem(watch.error());
+    if (stream) co_return event_stream(std::move(*watch), last_event);
+    auto outcome = co_await (*watch)->outcome();
+    if (!outcome) co_return problem(outcome.error());
+    co_return json_text_reply(outcome_json(*outcome));
 }
 
 } // namespace
@@ -71,9 +85,15 @@ void add_tools_routes(Router& router, Dispatcher& dispatcher)
             auto call = parse_tool_request(request);
             Secret::wipe(request.body); // parsed; it may hold credentials, and a call can run for an hour
             if (!call) co_return problem(call.error());
+            const auto last_event = last_event_of(request);
+            if (!last_event) co_return problem(last_event.error());
+            if (call->key || call->outlives_caller || call->stream_output) {
+                auto reply = co_await kept_call(dispatcher, std::move(*call), *last_event);
+                co_return reply;
+            }
             auto outcome = co_await dispatcher.call(std::move(*call));
             if (!outcome) co_return problem(outcome.error());
-            co_return rendered(*outcome);
+            co_return json_text_reply(outcome_json(*outcome));
         }
     };
     router.add(Method::post, "/v1/users/{user}/tools/{tool}", CallTool{dispatcher});

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include "controlplane/calls/call_digest.hpp"
 #include "controlplane/calls/tool_names.hpp"
 #include "protocol/base/limits.hpp"
 
@@ -45,11 +46,15 @@ private:
 
 } // namespace
 
-Dispatcher::Dispatcher(Registry& registry, const EnvelopeBuilder& envelopes) noexcept
-    : registry_(registry), envelopes_(envelopes), boot_(random_hex())
+Dispatcher::Dispatcher(asio::any_io_executor executor, Registry& registry, const EnvelopeBuilder& envelopes,
+                       Reservations& reservations)
+    : registry_(registry),
+      envelopes_(envelopes),
+      boot_(random_hex()),
+      kept_(std::move(executor), registry, reservations)
 {}
 
-Result<wire::Message> Dispatcher::message_for(ToolRequest request)
+Result<wire::ToolCall> Dispatcher::message_for(ToolRequest request)
 {
     if (!is_runtime_tool(request.tool))
         return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
@@ -57,13 +62,19 @@ Result<wire::Message> Dispatcher::message_for(ToolRequest request)
     auto envelope = envelopes_.build(request.user, request.session, request.workspace,
                                      request.envelope ? &*request.envelope : nullptr);
     if (!envelope) return fail(envelope.error());
-    auto id = RequestId::parse("call-" + boot_ + "-" + std::to_string(next_id_++));
+    auto id = request.key ? request.key->request_id()
+                          : RequestId::parse("call-" + boot_ + "-" + std::to_string(next_id_++));
     if (!id) return fail(id.error());
+    const std::string session = request.session ? request.session->text() : std::string();
+    std::string digest =
+        request.key ? call_digest(request.tool, request.args, session, request.workspace) : std::string();
     return wire::ToolCall{.id = std::move(*id),
                           .tool = std::move(request.tool),
                           .args = std::move(request.args),
                           .envelope = std::move(*envelope),
-                          .timeout = request.timeout};
+                          .timeout = request.timeout,
+                          .digest = std::move(digest),
+                          .stream_output = request.stream_output};
 }
 
 asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
@@ -76,21 +87,26 @@ asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
     if (!message) co_return fail(message.error());
     auto channel = co_await registry_.ensure_running(user, std::move(workspace));
     if (!channel) co_return fail(channel.error());
-    const Runtime* runtime = registry_.find(user);
-    const std::uint64_t generation = runtime == nullptr ? 0 : runtime->generation;
+    AgentCall at(registry_, user, message->id, nullptr);
+    wire::Message first(std::move(*message));
+    auto outcome =
+        co_await at.run(std::move(*channel), registry_.boot_id_of(user), std::move(first), allowed);
+    if (outcome) at.acknowledge();
+    co_return outcome;
+}
 
-    auto answer = co_await (*channel)->request(std::move(*message), allowed);
-    if (!answer && answer.error().code() == ErrorCode::connection_lost) {
-        Error why = co_await registry_.explain_loss(user, generation, std::move(answer.error()));
-        co_return fail(std::move(why));
-    }
-    if (!answer) co_return fail(answer.error());
-    auto* result = std::get_if<wire::ToolResult>(&*answer);
-    if (result == nullptr)
-        co_return fail(ErrorCode::invalid_message, "the runtime of '" + user.text() +
-                                                       "' answered a tool call with a " +
-                                                       std::string(wire::type_name(*answer)));
-    co_return ToolOutcome{std::move(result->result), result->duration};
+asio::awaitable<Result<KeptCalls::Watch>> Dispatcher::begin(ToolRequest request)
+{
+    const UserId user = request.user;
+    const auto allowed = time_allowed(request) + limits::tool_answer_margin;
+    std::string workspace = request.workspace;
+    auto key = request.key;
+    const bool outlives_caller = request.outlives_caller || key.has_value();
+    auto message = message_for(std::move(request));
+    if (!message) co_return fail(message.error());
+    CallToKeep call{user,   std::move(workspace), std::move(key), outlives_caller, std::move(*message),
+                    allowed};
+    co_return co_await kept_.begin(std::move(call));
 }
 
 } // namespace mao::control

@@ -229,6 +229,8 @@ void Connections::take_over(Runtime& runtime, std::shared_ptr<channel::Channel> 
     const auto older = std::exchange(runtime.channel, std::move(channel));
     runtime.connection_end.reset();
     runtime.status = status;
+    for (const RequestId& call : std::exchange(runtime.cancel_on_return, {}))
+        (void)runtime.channel->send(wire::ToolCancel{call}); // lost again: it ends at its own time-out
     terminals_.agent_connected(runtime.user, runtime.channel, status.boot_id);
     runtime.changed.notify();
     if (older)

@@ -30,6 +30,21 @@ std::size_t parallel_starts()
 // The engine hears of a container's death some time after its agent's connection broke.
 constexpr auto death_told_within = 700ms;
 constexpr auto death_asked_every = 50ms;
+constexpr auto death_asked_later = 1s;
+
+using Clock = std::chrono::steady_clock;
+
+Error gone(const UserId& user, const std::string& how)
+{
+    return {ErrorCode::container_gone, "the container of '" + user.text() + "' " + how +
+                                           " while the call ran; the outcome of the call is unknown, the next "
+                                           "one starts it again"};
+}
+
+Error unknown_outcome(const UserId& user, const std::string& why)
+{
+    return {ErrorCode::outcome_unknown, "the outcome of a call of '" + user.text() + "' is unknown: " + why};
+}
 
 void report_broken(std::string_view task, std::string_view what)
 {
@@ -232,25 +247,64 @@ asio::awaitable<Error> Registry::explain_loss(UserId user, std::uint64_t generat
     const auto entry = runtimes_.find(user);
     if (entry == runtimes_.end()) co_return lost;
     Runtime& runtime = *entry->second;
-    const auto gone = [&user](const std::string& how) {
-        return Error(ErrorCode::container_gone, "the container of '" + user.text() + "' " + how);
-    };
-    const auto deadline = std::chrono::steady_clock::now() + death_told_within;
+    const auto deadline = Clock::now() + death_told_within;
     for (;;) {
-        if (runtime.generation != generation || !runtime.container)
-            co_return gone("was recycled while the call ran; its outcome is unknown");
-        const ContainerId id = *runtime.container;
-        auto container = co_await engine_.inspect(id);
-        if (!container && container.error().code() == ErrorCode::container_not_found)
-            co_return gone("was removed while the call ran; its outcome is unknown");
-        if (!container) co_return lost;
-        if (container->state != ContainerState::running)
-            co_return gone("ended while the call ran (exit code " + std::to_string(container->exit_code) +
-                           (container->oom_killed ? ", out of memory" : "") +
-                           "); the outcome of the call is unknown, the next call starts it again");
-        if (runtime.connected() || std::chrono::steady_clock::now() >= deadline) co_return lost;
-        co_await runtime.changed.wait_until(std::chrono::steady_clock::now() + death_asked_every);
+        if (runtime.generation != generation) co_return gone(user, "was recycled");
+        auto alive = co_await container_runs(runtime);
+        if (!alive) co_return alive.error();
+        if (runtime.connected() || Clock::now() >= deadline) co_return lost;
+        co_await runtime.changed.wait_until(Clock::now() + death_asked_every);
     }
+}
+
+asio::awaitable<Result<std::shared_ptr<channel::Channel>>>
+Registry::await_agent(UserId user, std::string boot_id, Clock::time_point deadline)
+{
+    const auto entry = runtimes_.find(user);
+    if (entry == runtimes_.end()) co_return fail(gone(user, "is not there any more"));
+    Runtime& runtime = *entry->second;
+    const auto begun = Clock::now();
+    const auto end = std::min(deadline, begun + limits::agent_return_deadline);
+    for (;;) {
+        if (shutting_down_) co_return fail(ErrorCode::shutting_down, "the daemon is stopping");
+        if (runtime.connected() && runtime.status && runtime.status->boot_id == boot_id)
+            co_return runtime.channel;
+        if (runtime.connected()) co_return fail(unknown_outcome(user, "its agent was started anew meanwhile"));
+        if (Clock::now() >= end) co_return fail(unknown_outcome(user, "its agent did not come back in time"));
+        auto alive = co_await container_runs(runtime);
+        if (!alive) co_return fail(alive.error());
+        const auto now = Clock::now();
+        const auto pause = now - begun < death_told_within ? death_asked_every : death_asked_later;
+        if (!runtime.connected()) co_await runtime.changed.wait_until(std::min(end, now + pause));
+    }
+}
+
+// Success where the engine cannot tell.
+asio::awaitable<Result<void>> Registry::container_runs(const Runtime& runtime)
+{
+    if (!runtime.container) co_return fail(gone(runtime.user, "was recycled"));
+    const ContainerId id = *runtime.container;
+    auto container = co_await engine_.inspect(id);
+    if (!container && container.error().code() == ErrorCode::container_not_found)
+        co_return fail(gone(runtime.user, "was removed"));
+    if (!container || container->state == ContainerState::running) co_return Result<void>();
+    co_return fail(gone(runtime.user, "ended (exit code " + std::to_string(container->exit_code) +
+                                          (container->oom_killed ? ", out of memory" : "") + ")"));
+}
+
+std::string Registry::boot_id_of(const UserId& user) const
+{
+    const Runtime* runtime = find(user);
+    return runtime == nullptr || !runtime->status ? std::string() : runtime->status->boot_id;
+}
+
+void Registry::cancel_call(const UserId& user, const RequestId& call)
+{
+    const auto entry = runtimes_.find(user);
+    if (entry == runtimes_.end()) return;
+    Runtime& runtime = *entry->second;
+    if (runtime.connected() && runtime.channel->send(wire::ToolCancel{call})) return;
+    if (runtime.cancel_on_return.size() < limits::in_flight_requests_max) runtime.cancel_on_return.insert(call);
 }
 
 // Who only looks at a terminal makes no call that would find out.
@@ -270,6 +324,8 @@ asio::awaitable<void> Registry::tell_terminals_of_loss(Runtime& runtime)
 asio::awaitable<void> Registry::shut_down()
 {
     shutting_down_ = true;
+    for (const auto& [user, runtime] : runtimes_)
+        runtime->changed.notify();
     co_await connections_.shut_down();
     tasks_.cancel();
     co_await tasks_.join();

@@ -58,6 +58,17 @@ public:
     // Why a call that lost its connection was lost, as far as the engine can tell: container_gone, or the error given.
     boost::asio::awaitable<Error> explain_loss(UserId user, std::uint64_t generation, Error lost);
 
+    // Of the agent on the user's channel; empty where none is.
+    std::string boot_id_of(const UserId& user) const;
+    // The channel of the agent that named this boot id, once it is connected (again) (P7). Errors, after each of which
+    // the outcome of its calls is unknown: container_gone · outcome_unknown, where another agent is there or none came
+    // by `deadline` or within limits::agent_return_deadline · shutting_down, where it may still be known later.
+    boost::asio::awaitable<Result<std::shared_ptr<channel::Channel>>>
+    await_agent(UserId user, std::string boot_id, std::chrono::steady_clock::time_point deadline);
+
+    // Has the agent end a call: now, or as soon as it is connected again.
+    void cancel_call(const UserId& user, const RequestId& call);
+
     // Stops listening and closes every channel; containers go on and are adopted by the next daemon (A5).
     boost::asio::awaitable<void> shut_down();
 
@@ -68,6 +79,7 @@ private:
     Result<void> check_plan(const UserId& user, const std::string& workspace) const;
     boost::asio::awaitable<Result<ContainerFacts>> existing(UserId user);
     boost::asio::awaitable<Result<void>> end_container(UserId user, RuntimeState after);
+    boost::asio::awaitable<Result<void>> container_runs(const Runtime& runtime);
     boost::asio::awaitable<void> say_goodbye(Runtime& runtime, std::string reason);
     void forget_container(Runtime& runtime, RuntimeState state);
     void look_after(Runtime& runtime);

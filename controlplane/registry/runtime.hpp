@@ -60,6 +60,7 @@ struct Runtime {
     std::unique_ptr<UserSocket> socket;
     std::shared_ptr<channel::Channel> channel; // verified and greeted; null when not connected
     std::optional<wire::RuntimeStatus> status; // the last one the agent sent
+    std::set<RequestId> cancel_on_return; // calls to be ended once the agent is connected again
     // How the last connection that was let in ended, since the container's start or the attempt's begin; null while
     // one lasts.
     std::optional<Error> connection_end;

@@ -36,6 +36,7 @@ std::string_view to_string(ErrorCode code) noexcept
     case ErrorCode::connection_lost: return "connection_lost";
     case ErrorCode::outcome_unknown: return "outcome_unknown";
     case ErrorCode::duplicate_request: return "duplicate_request";
+    case ErrorCode::idempotency_mismatch: return "idempotency_mismatch";
     case ErrorCode::overloaded: return "overloaded";
     case ErrorCode::peer_refused: return "peer_refused";
     case ErrorCode::shutting_down: return "shutting_down";

@@ -40,6 +40,7 @@ enum class ErrorCode {
     connection_lost,
     outcome_unknown,
     duplicate_request,
+    idempotency_mismatch, // the id or key of another request
     overloaded,
     peer_refused,
     shutting_down,

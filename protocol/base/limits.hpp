@@ -92,6 +92,27 @@ inline constexpr auto kept_result_age_max = 60min;
 // Output events of one running call that wait to be asked for again.
 inline constexpr std::size_t kept_output_bytes_max = 256 * 1024;
 inline constexpr std::size_t digest_bytes_max = 128;
+// Ids of calls whose result is gone: they are never carried out again. A host asks again within minutes, or never.
+inline constexpr std::size_t forgotten_calls_max = 4096;
+// Queued for a host that does not keep up; beyond, output is left out rather than held (the numbers tell).
+inline constexpr std::size_t output_behind_bytes_max = 1024 * 1024;
+// The bytes of one output event: escaped and repaired they still fit a frame in all but odd cases.
+inline constexpr std::size_t output_event_bytes_max = 32 * 1024;
+
+// -- Calls across connections (P7, A3) --
+
+// Until an agent whose connection was lost must be back: its longest pause, and the check of who it is.
+inline constexpr auto agent_return_deadline = 30s;
+inline constexpr std::size_t idempotency_key_bytes_max = 100;
+// Calls that can be joined or outlive their caller, of all users: each holds its output, and its result at the end.
+inline constexpr std::size_t followed_calls_max = 4096;
+// What is remembered on disk of keys that were used; a backend that repeats a call does so within the hour.
+inline constexpr auto reservation_age_max = 24h;
+inline constexpr std::size_t reservations_max = 100'000;
+// A client's event stream says so often that it lives.
+inline constexpr auto event_stream_keep_alive = 15s;
+// Written to it at once, so that a slow one waits with little in its hands.
+inline constexpr std::size_t event_stream_batch_bytes = 64 * 1024;
 
 // -- Calls on one connection --
 

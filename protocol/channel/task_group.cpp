@@ -1,5 +1,6 @@
 #include "protocol/channel/task_group.hpp"
 
+#include <algorithm>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/execution/context.hpp>
@@ -41,6 +42,7 @@ std::shared_ptr<const bool> death_of(const asio::any_io_executor& executor)
 
 struct TaskGroup::Task {
     std::string name;
+    TaskId id = 0;
     asio::cancellation_signal signal;
     // From its first step to its last. Outside of that nothing listens to the signal, or what did is gone.
     bool running = false;
@@ -76,6 +78,7 @@ struct TaskGroup::State {
     std::shared_ptr<const bool> loop_dies;
     OnBroken on_broken;
     std::list<Task> tasks;
+    TaskId last_id = 0;
     Event empty;
 };
 
@@ -99,11 +102,13 @@ TaskGroup::~TaskGroup()
     cancel();
 }
 
-void TaskGroup::spawn(std::string name, asio::awaitable<void> task)
+TaskGroup::TaskId TaskGroup::spawn(std::string name, asio::awaitable<void> task)
 {
     const auto entry = state_->tasks.emplace(state_->tasks.end());
     entry->name = std::move(name);
+    const TaskId id = entry->id = ++state_->last_id;
     asio::co_spawn(state_->executor, settle(state_, *entry, std::move(task)), Completion{state_, entry});
+    return id;
 }
 
 // `state` keeps `task` alive, also when the loop dies and takes this frame with it.
@@ -139,6 +144,15 @@ void TaskGroup::cancel()
         task.cancelled = true;
         if (task.running) task.signal.emit(asio::cancellation_type::terminal);
     }
+}
+
+void TaskGroup::cancel(TaskId id)
+{
+    if (*state_->loop_dies) return;
+    const auto found = std::ranges::find(state_->tasks, id, &Task::id);
+    if (found == state_->tasks.end()) return;
+    found->cancelled = true;
+    if (found->running) found->signal.emit(asio::cancellation_type::terminal);
 }
 
 asio::awaitable<void> TaskGroup::join()

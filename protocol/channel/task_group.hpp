@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,10 +25,15 @@ public:
     TaskGroup(const TaskGroup&) = delete;
     TaskGroup& operator=(const TaskGroup&) = delete;
 
+    // Names a task of this group, also after its end.
+    using TaskId = std::uint64_t;
+
     // On the loop the task runs at once, up to its first wait; from elsewhere it starts when the loop runs.
-    void spawn(std::string name, boost::asio::awaitable<void> task);
+    TaskId spawn(std::string name, boost::asio::awaitable<void> task);
     // A task that did not start yet never does.
     void cancel();
+    // That one alone; nothing where it is over. It may end before this returns.
+    void cancel(TaskId task);
     // Returns once no task is left.
     boost::asio::awaitable<void> join();
     std::size_t size() const noexcept;

@@ -27,7 +27,7 @@ struct ToolCall {
     boost::json::object args;
     Envelope envelope;
     std::optional<std::chrono::milliseconds> timeout; // of the whole call, told to the tool
-    // Of what was asked, told by the host: the same id with another digest is another call (P7). Empty: not compared.
+    // Of what was asked, told by the host: the same id with another digest is another call (P7).
     std::string digest;
     bool stream_output = false; // tool_output while it runs
 };

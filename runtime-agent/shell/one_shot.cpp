@@ -33,8 +33,8 @@ struct Run {
         : call(context),
           workdir(std::move(bash.workdir)),
           child(std::move(started)),
-          output(std::make_shared<OutputPipe>(call.services.executor, std::move(bash.output), call.changed)),
-          errors(std::make_shared<OutputPipe>(call.services.executor, std::move(bash.errors), call.changed))
+          output(pipe(std::move(bash.output), wire::OutputStream::standard_output)),
+          errors(pipe(std::move(bash.errors), wire::OutputStream::standard_error))
     {
         output->start();
         errors->start();
@@ -45,6 +45,17 @@ struct Run {
     {
         output->close();
         errors->close();
+    }
+
+    std::shared_ptr<OutputPipe> pipe(UniqueFd reader, wire::OutputStream stream) const
+    {
+        OutputPipe::OnBytes on_bytes;
+        if (call.on_output)
+            on_bytes = [&context = call, stream](std::string_view bytes) {
+                context.on_output(stream, bytes);
+            };
+        return std::make_shared<OutputPipe>(call.services.executor, std::move(reader), call.changed,
+                                            std::move(on_bytes));
     }
 
     CallContext& call;

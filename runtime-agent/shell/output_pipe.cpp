@@ -21,8 +21,9 @@ constexpr std::size_t read_bytes_max = 64 * 1024;
 
 } // namespace
 
-OutputPipe::OutputPipe(const asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed)
-    : pipe_(executor), changed_(changed)
+OutputPipe::OutputPipe(const asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed,
+                       OnBytes on_bytes)
+    : pipe_(executor), changed_(changed), on_bytes_(std::move(on_bytes))
 {
     ::fcntl(reader.get(), F_SETFL, O_NONBLOCK); // of our end only
     pipe_.assign(reader.release());
@@ -54,6 +55,7 @@ std::optional<std::size_t> OutputPipe::read_some(std::size_t bytes_max)
 
 void OutputPipe::take(std::string_view bytes)
 {
+    if (on_bytes_) on_bytes_(bytes);
     // The file begins with what was kept so far, the moment not all can be kept.
     if (buffer_.is_whole() && !buffer_.fits(bytes.size())) backlog_ = buffer_.whole();
     buffer_.append(bytes);

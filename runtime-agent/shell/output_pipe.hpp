@@ -9,9 +9,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/channel/event.hpp"
@@ -22,8 +24,11 @@ namespace mao::agent {
 
 class OutputPipe : public std::enable_shared_from_this<OutputPipe> {
 public:
-    // `reader`: the pipe's read end. `changed` lives until `close`.
-    OutputPipe(const boost::asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed);
+    using OnBytes = std::function<void(std::string_view bytes)>;
+
+    // `reader`: the pipe's read end. `changed`, and what `on_bytes` refers to, live until `close`.
+    OutputPipe(const boost::asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed,
+               OnBytes on_bytes);
 
     void start() { read_on(); }
     bool has_backlog() const noexcept { return !backlog_.empty(); }
@@ -51,6 +56,7 @@ private:
 
     boost::asio::posix::stream_descriptor pipe_;
     channel::Event& changed_;
+    OnBytes on_bytes_; // may be empty
     OutputBuffer buffer_;
     std::string backlog_; // to be spooled
     std::uint64_t spooled_ = 0;

@@ -25,6 +25,8 @@ ALLOWED = [
     ("controlplane/preflight/preflight.cpp", '"controlplane/engine/engine.hpp"'),
     ("controlplane/log/log.cpp", "<spdlog/spdlog.h>"),
     ("controlplane/log.cpp", "<spdlog/spdlog.h>"),
+    ("controlplane/calls/reservations.cpp", "<sqlite3.h>"),
+    ("controlplane/calls/call_digest.cpp", "<openssl/evp.h>"),
     ("tests/unit/controlplane/any_test.cpp", '"controlplane/api/http_server.hpp"'),
     ("tests/unit/controlplane/any_test.cpp", "<boost/beast/http.hpp>"),
 ]
@@ -57,6 +59,8 @@ REFUSED = [
     ("controlplane/api/tools.cpp", '"controlplane/cli.hpp"'),
     ("runtime-agent/process/spawn.cpp", '"runtime-agent/agent.hpp"'),
     ("controlplane/daemon.cpp", "<CLI/CLI.hpp>"),
+    ("controlplane/calls/dispatcher.cpp", "<sqlite3.h>"),
+    ("controlplane/api/tools.cpp", "<openssl/evp.h>"),
     ("controlplane/daemon.cpp", '"log.hpp"'),
     ("controlplane/unknown/a.cpp", '"protocol/base/ids.hpp"'),
     ("protocol/unknown/a.cpp", '"protocol/base/ids.hpp"'),

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
@@ -79,7 +80,10 @@ public:
     asio::awaitable<void> request(wire::Message message, std::optional<Result<wire::Message>>& answer)
     {
         const auto channel = channel_;
-        auto arrived = co_await channel->request(std::move(message), 20s);
+        channel::Channel::OnOutput keep = [this](wire::ToolOutput event) {
+            output.push_back(std::move(event));
+        };
+        auto arrived = co_await channel->request(std::move(message), 20s, std::move(keep));
         answer.emplace(std::move(arrived));
     }
 
@@ -89,6 +93,7 @@ public:
     int accepted = 0;
     std::optional<wire::RuntimeStatus> last_status;
     std::deque<wire::Message> others;
+    std::vector<wire::ToolOutput> output; // of all requests
 
 private:
     asio::awaitable<void> accept()

@@ -72,19 +72,6 @@ TEST_CASE("calls run side by side and pings are answered meanwhile")
     CHECK(stdout_of(std::get<wire::ToolResult>(**slow)) == "slow\n");
 }
 
-TEST_CASE("the same id twice at once is refused, and the first call goes on")
-{
-    World world;
-    const auto& first = world.begin(world.host.call("same", "shell", {{"command", "sleep 0.1; echo first"}}));
-    world.run_until([&] { return world.agent.calls_running() == 1; });
-    REQUIRE(world.host.channel_->send(world.host.call("same", "shell", {{"command", "touch twice"}}))
-                .has_value());
-    world.run_until([&] { return first.has_value(); });
-    CHECK(std::get<wire::ToolResult>(**first).result.error().code() == ErrorCode::duplicate_request);
-    world.run_until([&] { return world.agent.calls_running() == 0; });
-    CHECK_FALSE(std::filesystem::exists(world.host.tree.at("ws/twice")));
-}
-
 TEST_CASE("more calls than are possible are refused")
 {
     World world;

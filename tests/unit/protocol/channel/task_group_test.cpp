@@ -70,6 +70,30 @@ asio::awaitable<void> join(TaskGroup& group, std::vector<std::string>& log)
     log.emplace_back("joined");
 }
 
+TEST_CASE("one task is cancelled alone, and not after its end")
+{
+    Fixture fixture;
+    const auto first = fixture.tasks.spawn("first", wait(fixture));
+    fixture.tasks.spawn("second", wait(fixture));
+    fixture.loop.settle();
+    fixture.tasks.cancel(first);
+    CHECK(fixture.loop.until([&] { return fixture.tasks.size() == 1; }));
+    CHECK(fixture.log == std::vector<std::string>{"gone"});
+    fixture.tasks.cancel(first);
+    fixture.event.notify();
+    CHECK(fixture.until_done());
+    CHECK(fixture.log == std::vector<std::string>{"gone", "woken", "gone"});
+}
+
+TEST_CASE("a task that is cancelled before its first step never takes it")
+{
+    Fixture fixture;
+    const auto task = fixture.tasks.spawn("never", note(fixture, "ran"));
+    fixture.tasks.cancel(task);
+    CHECK(fixture.until_done());
+    CHECK(fixture.log.empty());
+}
+
 TEST_CASE("from outside the loop a task starts when the loop runs, on the loop it starts at once")
 {
     Fixture fixture;

@@ -48,6 +48,8 @@ std::map<std::string, std::string> numbers_of_the_program()
         {"kept_results_max", to_string(limits::kept_results_max)},
         {"kept_result_age_max", in_seconds(limits::kept_result_age_max)},
         {"kept_output_bytes_max", to_string(limits::kept_output_bytes_max)},
+        {"forgotten_calls_max", to_string(limits::forgotten_calls_max)},
+        {"output_behind_bytes_max", to_string(limits::output_behind_bytes_max)},
         {"digest_bytes_max", to_string(limits::digest_bytes_max)},
         {"in_flight_requests_max", to_string(limits::in_flight_requests_max)},
         {"unsolicited_messages_max", to_string(limits::unsolicited_messages_max)},
