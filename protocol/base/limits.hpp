@@ -58,8 +58,26 @@ inline constexpr std::size_t byte_streams_max = 256;
 // What can be shown again to one who comes back (Y2).
 inline constexpr std::size_t terminal_replay_bytes = 256 * 1024;
 inline constexpr std::size_t terminals_max = 64;
-// After its program ended a terminal can still be looked at.
+// After its program ended a terminal can still be looked at; beyond, the one that ended first is forgotten.
 inline constexpr auto terminal_kept_after_end = 10min;
+inline constexpr std::size_t terminals_kept_after_end_max = 16;
+
+// Forgotten by everybody: nobody attached, nothing typed, nothing printed. A night and the day after it.
+inline constexpr auto terminal_idle_max = 24h;
+inline constexpr std::size_t terminal_viewers_max = 32;
+// One message to a viewer; the one being written is all that is held for a slow one.
+inline constexpr std::size_t terminal_message_bytes_max = 64 * 1024;
+// One message of a viewer: a paste of a megabyte with room to spare.
+inline constexpr std::size_t terminal_input_bytes_max = 4 * 1024 * 1024;
+// The agent answers from memory, or with one fork.
+inline constexpr auto terminal_answer_deadline = 15s;
+// How long viewers wait for an agent whose connection was lost; it comes back within some seconds.
+inline constexpr auto terminal_reconnect_patience = 60s;
+// Of a viewer: pings, and how long a peer that shows no sign of life is kept.
+inline constexpr auto web_socket_ping_interval = 30s;
+inline constexpr auto web_socket_silence_max = 90s;
+// For the other side to answer a close.
+inline constexpr auto web_socket_close_deadline = 1s;
 
 // -- Kept results (P7) --
 
@@ -77,6 +95,20 @@ inline constexpr std::size_t in_flight_requests_max = 1024;
 // Frames that answer nothing we asked, in a minute, before the connection is closed as broken. Some are no fault: a call
 // was given up, or a stream closed, while they were on their way.
 inline constexpr std::size_t unsolicited_messages_max = 10'000;
+
+// -- Peers that are not trusted (C4): every agent, as a host sees it --
+
+// Values of one message. No message of an agent has a hundredth of it; a hundred thousand would hold up all others for
+// 10 ms.
+inline constexpr std::size_t untrusted_json_values_max = 4096;
+// Of a message in parts that nobody waits for, before the rest of it is dropped.
+inline constexpr std::size_t unasked_message_bytes_max = frame_bytes_max;
+// What such a peer says unasked may take one fiftieth of the loop's time, and so much at once; then it is not read for
+// a while. An honest agent's statuses take a hundredth of that.
+inline constexpr int unasked_time_part = 50;
+inline constexpr auto unasked_time_burst = 5ms;
+// The frames of one connection are taken for so long before the others have their turn.
+inline constexpr auto reader_turn_max = 200us;
 
 // -- Times of the channel (P6, case 65) --
 

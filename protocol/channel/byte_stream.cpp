@@ -25,7 +25,19 @@ ByteStream::ByteStream(std::shared_ptr<Channel> channel, RequestId id, Options o
 
 ByteStream::~ByteStream()
 {
-    if (registered_) channel_->remove_stream(*this);
+    leave();
+}
+
+void ByteStream::leave()
+{
+    if (std::exchange(registered_, false)) channel_->remove_stream(*this);
+}
+
+void ByteStream::close(Unsent unsent)
+{
+    end(std::nullopt);
+    if (registered_ && unsent == Unsent::dropped) channel_->discard_bytes(id_);
+    leave();
 }
 
 std::size_t ByteStream::room() const noexcept

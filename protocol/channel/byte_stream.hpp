@@ -58,10 +58,14 @@ public:
     const std::optional<Error>& failure() const noexcept { return failure_; }
     // Ends it here: those who wait return.
     void end(std::optional<Error> failure);
+    // Ends it and frees its id and number for another one at once, while coroutines still hold this one.
+    enum class Unsent { leaves, dropped };
+    void close(Unsent unsent);
 
 private:
     friend class Channel;
     ByteStream(std::shared_ptr<Channel> channel, RequestId id, Options options);
+    void leave();
     // From the channel.
     Result<void> arrived(std::string_view bytes);
     void room_changed() { changed_.notify(); }

@@ -20,6 +20,7 @@
 #include "protocol/base/minute_budget.hpp"
 #include "protocol/channel/event.hpp"
 #include "protocol/channel/task_group.hpp"
+#include "protocol/channel/time_share.hpp"
 #include "protocol/wire/frame.hpp"
 #include "protocol/wire/message.hpp"
 #include "protocol/wire/mux.hpp"
@@ -42,12 +43,17 @@ struct ChannelOptions {
     // parts of a message.
     std::chrono::steady_clock::duration watch_interval = std::chrono::seconds(5);
     wire::FrameDecoder::AfterUse after_use = wire::FrameDecoder::AfterUse::keep;
+    // A peer that is not trusted is read more slowly once it says much that nobody asked for, and its messages are
+    // held against the limits for such peers (C4).
+    enum class Trust { full, none };
+    Trust trust = Trust::full;
 };
 
 struct ChannelCounters {
     std::uint64_t bytes_received = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t messages_received = 0;
+    std::uint64_t pauses = 0; // of reading, since the peer said much that nobody asked for
     std::uint64_t unsolicited = 0; // of what we neither asked for nor have a stream for; dropped
 };
 
@@ -90,6 +96,8 @@ public:
     std::size_t requests_in_flight() const noexcept { return in_flight_.size(); }
     // Queued and not yet sent.
     std::size_t bytes_waiting() const noexcept { return outbox_.pending_bytes(); }
+    // A number for raw frames that no stream of this connection has had. For the side that offers them: the host.
+    std::uint32_t new_stream_number() noexcept { return next_stream_number_++; }
     // What the peer named; before it did, all of this build.
     const wire::Capabilities& peer_capabilities() const noexcept { return peer_; }
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }
@@ -101,6 +109,7 @@ private:
 
     Result<void> add_stream(ByteStream& stream, wire::ByteForm form, std::size_t send_window);
     void remove_stream(const ByteStream& stream);
+    void discard_bytes(const RequestId& id) { outbox_.discard_bytes(id); }
     std::size_t room_of(const RequestId& id) noexcept;
     Result<void> send_bytes(const RequestId& id, std::string_view bytes);
     Result<void> allow(const RequestId& id, std::size_t bytes);
@@ -110,7 +119,10 @@ private:
     boost::asio::awaitable<void> read_loop(Self self);
     boost::asio::awaitable<void> write_loop(Self self);
     boost::asio::awaitable<void> watch_loop(Self self);
-    Result<void> take_frames();
+    Result<bool> take_frames();
+    Duration pause_due();
+    Result<void> take_body(std::string_view body);
+    Result<wire::Message> parse(std::string_view text) const;
     Result<void> take(wire::Message message);
     Result<void> take_part(wire::Part part);
     Result<void> take_raw(std::string_view body);
@@ -122,6 +134,7 @@ private:
     void finish_stream(const wire::Message& message);
     Result<void> count_unsolicited();
     bool deliver(wire::Message& message);
+    bool awaits_answer(const RequestId& id) const noexcept;
     bool deliver_output(wire::ToolOutput& output);
     void learn(const wire::Capabilities& peer);
     bool is_pong_due();
@@ -143,6 +156,8 @@ private:
     std::unordered_map<RequestId, Waiter*> in_flight_;
     std::unordered_map<RequestId, ByteStream*> streams_;
     std::unordered_map<std::uint32_t, ByteStream*> streams_by_number_;
+    std::uint32_t next_stream_number_ = 1;
+    std::uint64_t late_bytes_allowed_ = 0; // what streams that are closed here had allowed the peer to send
     Event wake_writer_;
     Event written_;
     Event end_;
@@ -151,6 +166,8 @@ private:
     std::optional<Error> ended_;
     Error told_;
     ChannelCounters counters_;
+    TimeShare unasked_time_{limits::unasked_time_part, limits::unasked_time_burst};
+    bool was_asked_ = false; // of the frame that was taken last: somebody here waits for it
     MinuteBudget unsolicited_allowed_{limits::unsolicited_messages_max};
     bool streams_kept_back_ = false; // some wait until this side's queue has room
     std::optional<Event::Clock::time_point> mid_frame_since_;

@@ -147,6 +147,28 @@ bool Outbox::join_last(Stream& stream, const ByteForm& form, std::string_view by
     return true;
 }
 
+// A frame of bytes is never split, so none of them is half sent.
+void Outbox::discard_bytes(const RequestId& id)
+{
+    const auto known = by_id_.find(id.text());
+    if (known == by_id_.end()) return;
+    Stream& stream = *known->second;
+    const auto discard = [&](Entry& entry) {
+        if (!entry.form) return false;
+        stream_bytes_ -= entry.text.size();
+        Secret::wipe(entry.text);
+        return true;
+    };
+    std::erase_if(stream.entries, discard);
+    if (stream.entries.empty()) remove(known->second);
+}
+
+void Outbox::remove(Streams::iterator stream)
+{
+    by_id_.erase(stream->id);
+    turns_.erase(stream);
+}
+
 Result<void> Outbox::check_room(const Message& message, std::size_t bytes) const
 {
     const bool control = is_control(message);
@@ -186,8 +208,7 @@ bool Outbox::next_frame(std::string& out)
     const auto turn = turns_.begin();
     append_frame_of(*turn, out);
     if (turn->entries.empty()) {
-        by_id_.erase(turn->id);
-        turns_.erase(turn);
+        remove(turn);
     } else {
         turns_.splice(turns_.end(), turns_, turn);
     }

@@ -22,6 +22,7 @@
 
 #include "protocol/base/error.hpp"
 #include "protocol/base/ids.hpp"
+#include "protocol/base/limits.hpp"
 #include "protocol/wire/message.hpp"
 
 namespace mao::wire {
@@ -63,6 +64,8 @@ public:
     Result<void> push_bytes(const RequestId& id, std::string_view bytes);
     // What is queued still leaves.
     void close_stream(const RequestId& id) { byte_streams_.erase(id); }
+    // Bytes that wait under that id are dropped; messages are not.
+    void discard_bytes(const RequestId& id);
 
     bool empty() const noexcept { return control_.entries.empty() && turns_.empty(); }
     // Of messages that are not wholly sent: what this holds in memory.
@@ -101,6 +104,7 @@ private:
     void append_bytes_of(Stream& stream, std::string& out);
     void append_part_of(Stream& stream, std::string& out);
     void message_done(Stream& stream);
+    void remove(Streams::iterator stream);
 
     Stream control_;
     Streams turns_; // streams with something to send, the next one first
@@ -122,6 +126,8 @@ public:
     // So many of them are taken. Returns what to allow the sender now; 0 until it is worth a message.
     std::size_t consumed(std::size_t bytes) noexcept;
     std::size_t held() const noexcept { return held_; }
+    // What the sender may still send.
+    std::size_t allowed() const noexcept { return allowed_; }
 
 private:
     std::size_t window_;
@@ -137,16 +143,19 @@ public:
     Assembler(const Assembler&) = delete;
     Assembler& operator=(const Assembler&) = delete;
 
-    // The joined text once the last part is there, the caller's to wipe; nullopt before. Errors: invalid_message,
-    // too_large, overloaded.
-    Result<std::optional<std::string>> add(Part part);
+    // The joined text once the last part is there, the caller's to wipe; nullopt before, and for a message longer than
+    // `kept_max`, which is dropped as it comes. Errors: invalid_message, too_large, overloaded.
+    Result<std::optional<std::string>> add(Part part, std::size_t kept_max = limits::message_bytes_max);
     std::size_t held_bytes() const noexcept { return held_bytes_; }
 
 private:
     struct Partial {
         std::string text;
         std::int64_t next_sequence = 0;
+        bool dropped = false;
     };
+    Result<void> keep(Partial& partial, Part& part, std::size_t kept_max);
+
     std::unordered_map<RequestId, Partial> partial_;
     std::size_t held_bytes_ = 0;
 };
