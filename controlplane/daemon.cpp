@@ -8,18 +8,23 @@
 #include <filesystem>
 
 #include "controlplane/api/admin.hpp"
+#include "controlplane/api/files.hpp"
 #include "controlplane/api/http_server.hpp"
 #include "controlplane/api/routes.hpp"
 #include "controlplane/api/runtimes.hpp"
+#include "controlplane/api/terminals.hpp"
 #include "controlplane/api/tools.hpp"
 #include "controlplane/audit/audit_log.hpp"
 #include "controlplane/calls/dispatcher.hpp"
+#include "controlplane/calls/file_reader.hpp"
+#include "controlplane/calls/terminal_opener.hpp"
 #include "controlplane/engine/docker_engine.hpp"
 #include "controlplane/log/log.hpp"
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
 #include "controlplane/preflight/preflight.hpp"
 #include "controlplane/registry/registry.hpp"
+#include "controlplane/terminals/terminals.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/channel/task_group.hpp"
 
@@ -95,14 +100,19 @@ struct Daemon::Parts {
         : audit(std::move(log)),
           planner(std::move(roots), probe),
           engine(settings.engine_socket),
-          registry(loop.get_executor(), pool, settings, engine, planner, audit),
+          terminals(loop.get_executor(), audit),
+          registry(loop.get_executor(), pool, settings, engine, planner, audit, terminals),
           envelopes(settings),
-          dispatcher(registry, envelopes)
+          dispatcher(registry, envelopes),
+          opener(registry, envelopes, terminals),
+          files(registry, envelopes, settings)
     {
         readiness.push_back({"engine", [this] { return engine_answers(engine); }});
         machine = [this, &settings] { return machine_checks(settings, engine); };
         add_admin_routes(router, settings, readiness, machine);
         add_tools_routes(router, dispatcher);
+        add_terminals_routes(router, opener, terminals);
+        add_files_routes(router, files);
         add_runtimes_routes(router, registry);
     }
 
@@ -110,9 +120,12 @@ struct Daemon::Parts {
     SystemPathProbe probe;
     mounts::Planner planner;
     DockerEngine engine;
+    Terminals terminals;
     Registry registry;
     EnvelopeBuilder envelopes;
     Dispatcher dispatcher;
+    TerminalOpener opener;
+    FileReader files;
     std::vector<ReadinessCheck> readiness;
     MachineChecks machine;
     Router router;
@@ -168,13 +181,15 @@ asio::awaitable<Result<void>> Daemon::start()
 {
     auto passed = co_await passes_preflight();
     if (!passed) co_return passed;
-    auto adopted = co_await parts_->registry.adopt();
-    if (!adopted) co_return adopted;
+    // The socket's lock before any container is touched: a second daemon with these settings must find it taken, or it
+    // would remove what the first is just making. Whoever connects meanwhile waits until containers are adopted.
     HttpServerOptions options;
     options.socket_path = settings_.api_socket;
     auto server = HttpServer::open(loop_.get_executor(), std::move(options), parts_->router);
     if (!server) co_return fail(server.error());
     parts_->server = std::move(*server);
+    auto adopted = co_await parts_->registry.adopt();
+    if (!adopted) co_return adopted;
     parts_->server->start();
     log::info("ready",
               {{"version", MAO_VERSION}, {"instance", settings_.instance}, {"api", settings_.api_socket}});
@@ -196,9 +211,11 @@ asio::awaitable<void> Daemon::serve()
         signals.clear();
         std::signal(SIGTERM, SIG_DFL);
         std::signal(SIGINT, SIG_DFL);
+        parts_->terminals.stop(); // a stop does not wait for those who look
         co_await parts_->server->stop();
     }
     co_await parts_->registry.shut_down();
+    co_await parts_->terminals.join();
     log::info("stopped; containers were left running for the next start");
 }
 

@@ -81,7 +81,9 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       boot_id_(random_name()),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
-      services_{executor_, pool_, launcher_, tags_, leftovers_}
+      services_{executor_, pool_, launcher_, tags_, leftovers_},
+      terminals_(services_, tasks_, [this] { introduce(channel_); }),
+      reads_(services_, tasks_)
 {}
 
 Agent::~Agent() = default;
@@ -111,6 +113,7 @@ void Agent::stop(const std::string& why)
 // then.
 asio::awaitable<void> Agent::end_everything()
 {
+    terminals_.hang_up_all();
     co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
     for (const auto& [id, call] : calls_)
         call->context.cancel();
@@ -174,9 +177,11 @@ asio::awaitable<std::optional<Backoff::Duration>> Agent::serve_one_connection()
     options.after_use = wire::FrameDecoder::AfterUse::wipe; // what arrives here carries credentials (E6)
     channel_ = std::make_shared<channel::Channel>(std::move(socket), options, *this, report_broken);
     introduce(channel_);
+    terminals_.connected(channel_);
     const Channel serving = channel_;
     const Error why = co_await serving->run();
     channel_.reset();
+    terminals_.disconnected();
     if (!stopping_) log(LogLevel::info, "not connected: " + why.message());
     co_return Clock::now() - since;
 }
@@ -204,6 +209,7 @@ wire::RuntimeActivity Agent::activity() const
 {
     wire::RuntimeActivity activity;
     activity.calls = static_cast<std::int64_t>(calls_.size());
+    activity.terminals = static_cast<std::int64_t>(terminals_.running());
     return activity;
 }
 
@@ -221,6 +227,7 @@ void Agent::send_or_drop(const wire::Message& message, const Channel& to)
 void Agent::on_message(wire::Message message)
 {
     if (auto* call = std::get_if<wire::ToolCall>(&message)) return begin_call(std::move(*call));
+    if (terminals_.on_message(message) || reads_.on_message(message, channel_)) return;
     if (const auto* cancel = std::get_if<wire::ToolCancel>(&message)) return cancel_call(cancel->id);
     if (const auto* shutdown = std::get_if<wire::Shutdown>(&message)) return acknowledge(*shutdown);
     refuse(message);
@@ -277,7 +284,7 @@ void Agent::end_call(Call& call, Result<std::string> result)
     const Channel to = call.came_by;
     const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - call.started);
     calls_.erase(id); // with its envelope (E3)
-    changed_.notify();
+    if (stopping_) changed_.notify(); // nobody else waits for it
     const wire::ToolResult answer{id, std::move(result), duration};
     const auto sent = to->send(answer);
     if (sent) return;
@@ -303,8 +310,6 @@ void Agent::refuse(const wire::Message& message)
 {
     const RequestId* id = wire::id_of(message);
     if (id == nullptr) return;
-    if (std::holds_alternative<wire::ReadBytes>(message))
-        return send_or_drop(wire::ReadBytesResult{*id, fail(not_built("read_bytes"))}, channel_);
     send_or_drop(wire::ErrorMessage{*id, not_built(wire::type_name(message))}, channel_);
 }
 

@@ -24,11 +24,13 @@
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/backoff.hpp"
+#include "runtime-agent/files/read_bytes.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
 #include "runtime-agent/process/spawn.hpp"
 #include "runtime-agent/reaper.hpp"
+#include "runtime-agent/terminal/terminal_table.hpp"
 #include "runtime-agent/tool_call.hpp"
 
 namespace mao::agent {
@@ -105,6 +107,8 @@ private:
     channel::TaskGroup tasks_;
     Leftovers leftovers_;
     AgentServices services_;
+    TerminalTable terminals_;
+    ByteReads reads_;
 };
 
 } // namespace mao::agent

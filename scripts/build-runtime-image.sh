@@ -67,8 +67,10 @@ previous=$(image_facts '{{.Id}}')
 docker build --quiet --build-arg BASE="$base" --label "$hash_label=$hash" --tag "$tag" \
     --file "$root/images/Dockerfile" "$context" >"$context.log" 2>&1 ||
     { cat "$context.log" >&2; die "docker build failed, its messages are above"; }
-# The image that lost its name goes, unless a container or another tag still uses it.
-if [ -n "$previous" ] && [ "$previous" != "$(image_facts '{{.Id}}')" ]; then
+# The image that lost its last name goes, unless a container still uses it. Removed by its id, an image takes the
+# one other name it may have along.
+if [ -n "$previous" ] && [ "$previous" != "$(image_facts '{{.Id}}')" ] &&
+    [ "$(docker image inspect --format '{{len .RepoTags}}' "$previous" 2>/dev/null)" = 0 ]; then
     docker image rm "$previous" >/dev/null 2>&1 || true
 fi
 report built

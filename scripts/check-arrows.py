@@ -30,7 +30,7 @@ ARROWS = {
     "controlplane": BELOW + tuple(
         f"controlplane/{name}"
         for name in ("api", "audit", "calls", "cli", "engine", "envelope", "mounts", "peer", "preflight",
-                     "registry")),
+                     "registry", "terminals")),
     "controlplane/cli": BELOW,
     "controlplane/log": PROTOCOL + ("controlplane/config",),
     "controlplane/preflight": BELOW + tuple(
@@ -41,13 +41,15 @@ ARROWS = {
     "controlplane/engine": BELOW,
     "controlplane/peer": BELOW + ("controlplane/engine",),
     "controlplane/envelope": BELOW,
+    "controlplane/terminals": BELOW + ("controlplane/audit",),
     "controlplane/registry": BELOW + tuple(
-        f"controlplane/{name}" for name in ("audit", "engine", "mounts", "peer")),
+        f"controlplane/{name}" for name in ("audit", "engine", "mounts", "peer", "terminals")),
     "controlplane/calls": BELOW + tuple(
-        f"controlplane/{name}" for name in ("audit", "engine", "envelope", "mounts", "peer", "registry")),
+        f"controlplane/{name}" for name in ("audit", "engine", "envelope", "mounts", "peer", "registry",
+                                      "terminals")),
     "controlplane/api": BELOW + tuple(
         f"controlplane/{name}"
-        for name in ("audit", "calls", "engine", "envelope", "mounts", "peer", "registry")),
+        for name in ("audit", "calls", "engine", "envelope", "mounts", "peer", "registry", "terminals")),
     # maoctl is a client like any other: it knows the API and the settings, nothing of the daemon's inside.
     "controlplane/ctl": PROTOCOL + ("controlplane/config", "controlplane/cli"),
 }
@@ -55,7 +57,7 @@ ARROWS = {
 # Library → the files that may include it; None stands for every file.
 FENCES = (
     ("boost/beast", ("controlplane/api/http_session*", "controlplane/api/http_server*",
-                     "controlplane/api/beast_impl.cpp", "controlplane/engine/docker_http*",
+                     "controlplane/api/beast_impl.cpp", "controlplane/api/web_socket.*", "controlplane/engine/docker_http*",
                      "controlplane/ctl/*client*"),
      "Beast's templates dominate the compile time: handlers see our own Request and Reply"),
     ("spdlog", ("controlplane/log.*", "controlplane/log/*"), "log through controlplane/log"),

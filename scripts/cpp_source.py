@@ -15,6 +15,8 @@ def files(root):
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in names:
+            if name == ".git":  # a file in a linked worktree
+                continue
             found.append(os.path.relpath(os.path.join(folder, name), root))
     return sorted(found)
 

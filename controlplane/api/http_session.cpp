@@ -44,6 +44,7 @@ std::string_view reason_of(int status)
     case 409: return "Conflict";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
+    case 426: return "Upgrade Required";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
     case 501: return "Not Implemented";
@@ -244,6 +245,8 @@ asio::awaitable<void> HttpSession::hand_over(Reply reply)
 {
     std::string unread(input_.get() + input_begin_, input_end_ - input_begin_);
     input_begin_ = input_end_ = 0;
+    input_.reset(); // it may stay open for days
+    enter(Phase::handed_over);
     Socket socket = std::move(socket_);
     co_await reply.take_over(std::move(socket), std::move(unread));
 }
@@ -294,7 +297,7 @@ asio::awaitable<void> HttpSession::linger()
 void HttpSession::enter(Phase phase)
 {
     phase_ = phase;
-    if (phase == Phase::handling || phase == Phase::streaming) return;
+    if (phase == Phase::handling || phase == Phase::streaming || phase == Phase::handed_over) return;
     const auto allowed = phase == Phase::idle   ? deadlines_.idle
                          : phase == Phase::head ? deadlines_.header
                                                 : deadlines_.body;
@@ -313,7 +316,8 @@ void HttpSession::forget_large_body()
 void HttpSession::check_deadline(Clock::time_point now)
 {
     // How long a handler may take is for the call to say.
-    if (phase_ == Phase::handling || phase_ == Phase::streaming || phase_ == Phase::closed || now < deadline_)
+    if (phase_ == Phase::handling || phase_ == Phase::streaming || phase_ == Phase::handed_over ||
+        phase_ == Phase::closed || now < deadline_)
         return;
     if (phase_ == Phase::head || phase_ == Phase::body) {
         overdue_ = true;

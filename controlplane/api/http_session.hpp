@@ -47,7 +47,7 @@ public:
 
 private:
     class Sink;
-    enum class Phase { idle, head, body, handling, writing, streaming, lingering, closed };
+    enum class Phase { idle, head, body, handling, writing, streaming, handed_over, lingering, closed };
 
     boost::asio::awaitable<bool> read_request();
     boost::asio::awaitable<bool> read_some();

@@ -127,9 +127,21 @@ struct RequestParser::State {
         request->content_type = media_type(as_view(head[http::field::content_type]));
         request->accept = as_view(head[http::field::accept]);
         request->idempotency_key = as_view(head["Idempotency-Key"]);
+        take_upgrade(head);
         expects_continue =
             head.version() >= 11 && boost::beast::iequals(head[http::field::expect], "100-continue");
         return parse_target(as_view(head.target()), *request);
+    }
+
+    void take_upgrade(const http::fields& head)
+    {
+        request->upgrade.reset();
+        if (head.count(http::field::upgrade) == 0) return;
+        UpgradeHeaders& upgrade = request->upgrade.emplace();
+        upgrade.upgrade = as_view(head[http::field::upgrade]);
+        upgrade.connection = as_view(head[http::field::connection]);
+        upgrade.web_socket_key = as_view(head[http::field::sec_websocket_key]);
+        upgrade.web_socket_version = as_view(head[http::field::sec_websocket_version]);
     }
 
     Limits limits;

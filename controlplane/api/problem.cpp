@@ -71,6 +71,7 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::multiple_links: return 409;
     case ErrorCode::too_large: return 413;
     case ErrorCode::unsupported_media_type: return 415;
+    case ErrorCode::upgrade_required: return 426;
     case ErrorCode::headers_too_large: return 431;
     case ErrorCode::unsupported: return 501;
     // The runtime or the engine did not do its part.

@@ -33,6 +33,14 @@ struct RequestMeta {
     gid_t gid = static_cast<gid_t>(-1);
 };
 
+// What a request said that wants to leave HTTP for a WebSocket (RFC 6455).
+struct UpgradeHeaders {
+    std::string upgrade;
+    std::string connection;
+    std::string web_socket_key;
+    std::string web_socket_version;
+};
+
 struct Request {
     Method method = Method::get;
     std::string path; // still encoded, without the query: for logs
@@ -41,6 +49,7 @@ struct Request {
     std::string content_type; // lower-case, without parameters
     std::string accept;
     std::string idempotency_key;
+    std::optional<UpgradeHeaders> upgrade; // it has an Upgrade header
     std::string body;
     RequestMeta meta;
 

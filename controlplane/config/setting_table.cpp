@@ -176,6 +176,10 @@ constexpr std::array rows = {
         "MAO_CONTAINER_TMPFS_SIZE_MB", "512", 1, 16'777'216,
         [](Settings& s, const SettingValue& v) { s.container_tmpfs_megabytes = v.integer; },
         "Size of a runtime's /tmp in MiB; it counts as the runtime's memory."),
+    integer(
+        "MAO_READ_BYTES_MAX_MB", "30", 1, 1'048'576,
+        [](Settings& s, const SettingValue& v) { s.read_bytes_max_megabytes = v.integer; },
+        "Largest file in MiB that read-bytes gives."),
     path(
         SettingKind::path, "MAO_CONTAINER_CHANNEL_DIR", "/opt/mao-data/runtime/channels",
         [](Settings& s, const SettingValue& v) { s.channel_dir = v.text; },

@@ -41,6 +41,7 @@ struct Settings {
     double container_cpus = 0;
     int container_pids_max = 0;
     int container_tmpfs_megabytes = 0;
+    int read_bytes_max_megabytes = 0;
     std::chrono::minutes container_idle{};
     std::chrono::hours container_lifetime_max{};
     std::chrono::milliseconds container_start_timeout{};

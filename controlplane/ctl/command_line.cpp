@@ -10,6 +10,7 @@
 #include "controlplane/config/nearest_name.hpp"
 #include "controlplane/config/printable.hpp"
 #include "controlplane/config/setting_table.hpp"
+#include "controlplane/ctl/detach_key.hpp"
 #include "protocol/base/limits.hpp"
 
 namespace mao::ctl {
@@ -23,6 +24,8 @@ constexpr std::array rows = {
     CommandRow{Command::inspect, "inspect", true, "Show all about one user's runtime."},
     CommandRow{Command::plan, "plan", true, "Show what is mounted into a user's container."},
     CommandRow{Command::exec, "exec", true, "Run a shell command in a user's runtime."},
+    CommandRow{Command::shell, "shell", true, "Open a terminal in a user's runtime, or come back to one."},
+    CommandRow{Command::terminals, "terminals", true, "List a user's terminals."},
     CommandRow{Command::stop, "stop", true, "Stop a user's container; the next call starts it again."},
     CommandRow{Command::rm, "rm", true,
                "Remove a user's container; files stay, the next call makes a new one."},
@@ -34,7 +37,8 @@ constexpr std::array rows = {
 constexpr const char* exit_codes =
     "Exit codes: 0 done; 1 the daemon answered with an error; 2 wrong usage; 3 the daemon is not there;\n"
     "4 doctor found something. exec: the command's own (128+n: ended by signal n; 124: its time ran out),\n"
-    "125 when the command could not be run or its end is not known.";
+    "125 when the command could not be run or its end is not known. shell: the same of its program; 0 after "
+    "detaching.";
 
 constexpr const char* exec_words =
     "\nBehind -- stands the command: one word is a shell command as it is ('ls | wc -l'); several words are\n"
@@ -71,6 +75,16 @@ void add_exec_options(CLI::App& app, Invocation& invocation, std::vector<std::st
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--no-stdin", invocation.without_stdin, "Do not read standard input.");
     app.footer(exec_words);
+}
+
+void add_shell_options(CLI::App& app, ShellOptions& shell)
+{
+    app.add_option("--attach", shell.attach_to, "Come back to this terminal instead of opening one.");
+    app.add_option("--workdir", shell.workdir,
+                   "Directory a new one begins in; default: the user's workspace.");
+    app.add_option("--session", shell.session, "The conversation a new one belongs to.");
+    app.footer("\n" + std::string(DetachKey::help) +
+               ". A terminal that was detached goes on; maoctl terminals USER lists it.");
 }
 
 // False: an entry is no NAME=VALUE.
@@ -121,6 +135,7 @@ void add_commands(CLI::App& app, Parsed& parsed)
         command->fallthrough();
         if (row.takes_user) command->add_option("user", invocation.user, "The user's id.")->required();
         if (row.command == Command::exec) add_exec_options(*command, invocation, parsed.env);
+        if (row.command == Command::shell) add_shell_options(*command, invocation.shell);
         if (row.command == Command::ps)
             command->add_flag("-q,--quiet", invocation.user_names_only, "Only the users' ids, one a line.");
         command->final_callback([&invocation, &row] { invocation.command = row.command; });
@@ -142,7 +157,11 @@ std::variant<Invocation, Outcome> checked(Parsed parsed, const char* const* envi
                            " -- COMMAND…");
     if (!is_exec && !invocation.exec.words.empty()) return wrong_usage("only exec takes words behind --");
     if (!take_env(parsed.env, invocation.exec.env)) return wrong_usage("--env wants NAME=VALUE");
+    if (!invocation.shell.attach_to.empty() &&
+        !(invocation.shell.workdir.empty() && invocation.shell.session.empty()))
+        return wrong_usage("--attach goes without --workdir and --session: that terminal has its own");
     invocation.exec.user = invocation.user;
+    invocation.shell.user = invocation.user;
     return std::move(invocation);
 }
 

@@ -9,10 +9,11 @@
 
 #include "controlplane/ctl/exec.hpp"
 #include "controlplane/ctl/outcome.hpp"
+#include "controlplane/ctl/shell.hpp"
 
 namespace mao::ctl {
 
-enum class Command { ps, inspect, plan, exec, stop, rm, doctor, config, version };
+enum class Command { ps, inspect, plan, exec, shell, terminals, stop, rm, doctor, config, version };
 
 struct CommandRow {
     Command command;
@@ -30,6 +31,7 @@ struct Invocation {
     bool user_names_only = false; // ps --quiet
     bool without_stdin = false; // exec --no-stdin
     ExecOptions exec; // but for standard_input
+    ShellOptions shell;
 };
 
 // The Outcome when there is nothing to do but print: --help, --version, wrong usage.

@@ -20,6 +20,7 @@ int main(int argc, char** argv)
     ::signal(SIGPIPE, SIG_IGN);
     const mao::ctl::Surroundings surroundings{.environment = environ,
                                               .standard_input = STDIN_FILENO,
+                                              .standard_output = STDOUT_FILENO,
                                               .output_is_terminal = ::isatty(STDOUT_FILENO) == 1};
     const mao::ctl::Outcome outcome = mao::ctl::run(argc, argv, surroundings);
     const bool printed = print(stdout, outcome.out);

@@ -71,7 +71,9 @@ Outcome run_with_client(const Invocation& invocation, Client& client, Colour col
     case Command::stop: return stop(client, invocation.user, invocation.style);
     case Command::rm: return remove(client, invocation.user, invocation.style);
     case Command::config: return config(client, invocation.style, colour);
+    case Command::terminals: return terminals(client, invocation.user, invocation.style, colour);
     case Command::exec:
+    case Command::shell:
     case Command::doctor:
     case Command::version: break;
     }
@@ -87,6 +89,9 @@ Outcome run(int argc, const char* const* argv, const Surroundings& surroundings)
     Invocation& invocation = std::get<Invocation>(parsed);
     const Colour colour = colour_for(surroundings);
     if (invocation.command == Command::exec) return run_exec(invocation, surroundings);
+    if (invocation.command == Command::shell)
+        return shell(invocation.socket_path, invocation.shell, surroundings.standard_input,
+                     surroundings.standard_output);
     if (invocation.command == Command::version) return version(invocation.socket_path, invocation.style);
     if (invocation.command == Command::doctor)
         return doctor(invocation.socket_path, invocation.style, colour);

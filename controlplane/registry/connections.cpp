@@ -35,19 +35,34 @@ channel::ChannelOptions channel_options()
 
 // One admitted connection: what its agent says unasked. It becomes the user's channel with the agent's first status.
 struct Connections::Session final : channel::MessageHandler {
-    Session(Runtime& owner, const asio::any_io_executor& executor) : runtime(owner), greeted(executor) {}
+    Session(Connections& all, Runtime& owner) : connections(all), runtime(owner), greeted(all.executor_) {}
 
     void on_message(wire::Message message) override
     {
         if (auto* status = std::get_if<wire::RuntimeStatus>(&message)) {
-            if (!statuses_allowed.take()) return close_as_broken();
+            if (!messages_allowed.take()) return close_as_broken();
+            const bool is_first = !last_status;
             last_status = std::move(*status);
             greeted.notify();
+            // At once: what the agent tells of its terminals comes right behind it.
+            if (is_first && current != nullptr)
+                connections.take_over(runtime, current->shared_from_this(), *last_status);
             if (runtime.channel.get() == current) runtime.status = last_status;
             return;
         }
+        if (std::holds_alternative<wire::PtyOpened>(message) ||
+            std::holds_alternative<wire::PtyClose>(message))
+            return take_terminal(message);
         // The agent asks nothing of the host in this version; repeated, it is a broken or hostile peer.
         if (++unexpected > limits::unsolicited_messages_max) close_as_broken();
+    }
+
+    void take_terminal(const wire::Message& message)
+    {
+        if (!messages_allowed.take()) return close_as_broken();
+        if (current == nullptr || runtime.channel.get() != current) return;
+        auto taken = connections.terminals_.agent_said(runtime.user, runtime.channel, message);
+        if (!taken) current->close(std::move(taken.error()));
     }
 
     void close_as_broken()
@@ -56,22 +71,26 @@ struct Connections::Session final : channel::MessageHandler {
             current->close(Error(ErrorCode::invalid_message, "too many messages that nobody asked for"));
     }
 
+    Connections& connections;
     Runtime& runtime;
     channel::Event greeted;
     std::optional<wire::RuntimeStatus> last_status;
     channel::Channel* current = nullptr;
     std::size_t unexpected = 0;
-    // A call that outlives its connection brings one; so many a minute are a flood.
-    MinuteBudget statuses_allowed{limits::unsolicited_messages_max};
+    // A call that outlives its connection brings one, the end of a terminal another; so many a minute are a flood.
+    MinuteBudget messages_allowed{limits::unsolicited_messages_max};
 };
 
 Connections::Connections(asio::any_io_executor executor, asio::thread_pool& pool,
-                         const mounts::Planner& planner, const Settings& settings, AuditLog& audit)
+                         const mounts::Planner& planner, const Settings& settings, AuditLog& audit,
+                         Terminals& terminals, OnLost on_lost)
     : executor_(executor),
       pool_(pool),
       planner_(planner),
       settings_(settings),
       audit_(audit),
+      terminals_(terminals),
+      on_lost_(std::move(on_lost)),
       tasks_(executor_, report_broken)
 {}
 
@@ -167,7 +186,8 @@ asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Soc
         co_return;
     }
 
-    const auto session = std::make_shared<Session>(runtime, executor_);
+    const std::uint64_t generation = runtime.generation;
+    const auto session = std::make_shared<Session>(*this, runtime);
     auto channel =
         std::make_shared<channel::Channel>(std::move(socket), channel_options(), *session, report_broken);
     session->current = channel.get();
@@ -175,13 +195,20 @@ asio::awaitable<void> Connections::serve(Runtime& runtime, channel::Channel::Soc
     Error why = co_await channel->run();
     session->current = nullptr;
     session->greeted.notify();
-    if (runtime.channel != channel) co_return;
-    runtime.channel.reset();
+    terminals_.agent_lost(runtime.user, channel);
+    if (why.code() == ErrorCode::superseded) co_return;
+    const bool was_the_users = runtime.channel == channel;
+    if (was_the_users) runtime.channel.reset();
+    // Also of one that never became the user's channel (its greeting and what broke it may come in one read): whoever
+    // waits for the agent must not wait in vain.
+    if (runtime.generation == generation) runtime.connection_end = why;
     runtime.changed.notify();
-    log::info("an agent's connection ended", {{"user", runtime.user}, {"error", why}});
+    // The others are as many as a hostile runtime likes; what failed because of one says so.
+    log::write(was_the_users ? log::Level::info : log::Level::debug, "an agent's connection ended",
+               {{"user", runtime.user}, {"error", why}});
+    if (was_the_users) on_lost_(runtime);
 }
 
-// C3: the older connection goes only when the new one has passed everything, its first status included.
 asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Session> session,
                                          std::shared_ptr<channel::Channel> channel)
 {
@@ -194,14 +221,20 @@ asio::awaitable<void> Connections::greet(Runtime& runtime, std::shared_ptr<Sessi
             channel->close(std::move(silent));
         }
     }
-    if (!channel->is_open()) co_return;
-    const auto older = std::exchange(runtime.channel, channel);
-    runtime.status = session->last_status;
+}
+
+// C3: the older connection goes only when the new one has passed everything, its first status included.
+void Connections::take_over(Runtime& runtime, std::shared_ptr<channel::Channel> channel,
+                            const wire::RuntimeStatus& status)
+{
+    const auto older = std::exchange(runtime.channel, std::move(channel));
+    runtime.connection_end.reset();
+    runtime.status = status;
+    terminals_.agent_connected(runtime.user, runtime.channel, status.boot_id);
     runtime.changed.notify();
     if (older)
         older->close(Error(ErrorCode::superseded, "a newer connection of the same agent replaced this one"));
-    log::info("an agent connected",
-              {{"user", runtime.user}, {"agent_version", runtime.status->agent_version}});
+    log::info("an agent connected", {{"user", runtime.user}, {"agent_version", status.agent_version}});
 }
 
 asio::awaitable<void> Connections::shut_down()

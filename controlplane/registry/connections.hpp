@@ -7,11 +7,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <memory>
 
 #include "controlplane/audit/audit_log.hpp"
 #include "controlplane/config/settings.hpp"
 #include "controlplane/registry/runtime.hpp"
+#include "controlplane/terminals/terminals.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/base/error.hpp"
 #include "protocol/channel/channel.hpp"
@@ -21,8 +23,12 @@ namespace mao::control {
 
 class Connections {
 public:
+    // Told of a connection that ended and was not replaced.
+    using OnLost = std::function<void(Runtime&)>;
+
     Connections(boost::asio::any_io_executor executor, boost::asio::thread_pool& pool,
-                const mounts::Planner& planner, const Settings& settings, AuditLog& audit);
+                const mounts::Planner& planner, const Settings& settings, AuditLog& audit,
+                Terminals& terminals, OnLost on_lost);
 
     // Listens for this user's agent from now on; does nothing where that is so already. The user's channel directory
     // exists. Errors: those of UserSocket.
@@ -41,12 +47,16 @@ private:
                                        std::shared_ptr<channel::Channel> channel);
     boost::asio::awaitable<Result<void>> await_expected(Runtime& runtime);
     void refuse(Runtime& runtime, const Error& error);
+    void take_over(Runtime& runtime, std::shared_ptr<channel::Channel> channel,
+                   const wire::RuntimeStatus& status);
 
     boost::asio::any_io_executor executor_;
     boost::asio::thread_pool& pool_;
     const mounts::Planner& planner_;
     const Settings& settings_;
     AuditLog& audit_;
+    Terminals& terminals_;
+    OnLost on_lost_;
     channel::TaskGroup tasks_;
 };
 

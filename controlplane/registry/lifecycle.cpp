@@ -22,8 +22,13 @@ Decision when_running(const Facts& facts) noexcept
     if (facts.mounts_differ)
         return removed(facts, "the running mounts differ from the plan", ErrorCode::container_mismatch);
     if (facts.connected) return {Step::ready, "connected"};
-    if (!facts.wait_expired) return {Step::await_connection, "running"};
+    if (!facts.wait_expired && !facts.agent_broken) return {Step::await_connection, "running"};
     // A container that this attempt started had its chance; an older one may just hold a stuck agent.
+    if (facts.agent_broken) {
+        constexpr std::string_view why = "the agent broke the protocol";
+        if (facts.started_now) return {Step::failed, why, ErrorCode::start_failed};
+        return removed(facts, why, ErrorCode::start_failed);
+    }
     if (facts.started_now)
         return {Step::failed, "the agent did not connect in time", ErrorCode::start_timeout};
     return removed(facts, "the agent did not come back", ErrorCode::start_timeout);

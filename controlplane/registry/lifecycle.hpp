@@ -31,6 +31,7 @@ struct Facts {
     bool covers_workspace = true; // the session's workspace is inside its mounts (M7)
     bool connected = false; // its verified agent is on the channel
     bool wait_expired = false; // the agent did not connect in time
+    bool agent_broken = false; // it connected and broke the protocol: it won't do better next time
     bool started_now = false; // by this attempt: a container that stops again has failed
     int removals = 0;
     int creations = 0;

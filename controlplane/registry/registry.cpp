@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "controlplane/log/log.hpp"
 #include "controlplane/peer/user_socket.hpp"
@@ -36,18 +37,26 @@ void report_broken(std::string_view task, std::string_view what)
                {{"task", task}, {"what", what}});
 }
 
+asio::awaitable<Result<void>> take_down(Engine& engine, ContainerId id, RuntimeState after)
+{
+    if (after == RuntimeState::stopped) return engine.stop(std::move(id), stop_grace);
+    return engine.remove(std::move(id), Engine::Force::yes);
+}
+
 } // namespace
 
 Registry::Registry(asio::any_io_executor executor, asio::thread_pool& pool, const Settings& settings,
-                   Engine& engine, const mounts::Planner& planner, AuditLog& audit)
+                   Engine& engine, const mounts::Planner& planner, AuditLog& audit, Terminals& terminals)
     : executor_(std::move(executor)),
       pool_(pool),
       settings_(settings),
       engine_(engine),
       planner_(planner),
       audit_(audit),
+      terminals_(terminals),
       engine_starts_(executor_, parallel_starts()),
-      connections_(executor_, pool, planner, settings, audit),
+      connections_(executor_, pool, planner, settings, audit, terminals,
+                   [this](Runtime& runtime) { look_after(runtime); }),
       tasks_(executor_, report_broken)
 {}
 
@@ -82,10 +91,21 @@ Result<mounts::MountPlan> Registry::plan_of(const UserId& user) const
     return planner_.plan(user, {});
 }
 
+Result<void> Registry::check_plan(const UserId& user, const std::string& workspace) const
+{
+    std::vector<std::string> wanted;
+    if (!workspace.empty()) wanted.push_back(workspace);
+    auto plan = planner_.plan(user, wanted);
+    if (!plan) return fail(std::move(plan.error()).while_doing("plan runtime '" + user.text() + "'"));
+    return {};
+}
+
 asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_running(UserId user,
                                                                                     std::string workspace)
 {
     if (shutting_down_) co_return fail(ErrorCode::shutting_down, "the daemon is stopping");
+    if (find(user) == nullptr)
+        if (auto planned = check_plan(user, workspace); !planned) co_return fail(std::move(planned.error()));
     Runtime& runtime = entry_of(user);
     const bool covered = workspace.empty() || (runtime.plan && mounts::covers(*runtime.plan, workspace));
     if (runtime.state == RuntimeState::running && runtime.connected() && covered) co_return runtime.channel;
@@ -100,10 +120,10 @@ asio::awaitable<Result<std::shared_ptr<channel::Channel>>> Registry::ensure_runn
     while (!attempt->outcome)
         co_await attempt->done.wait();
     if (!*attempt->outcome) co_return fail(attempt->outcome->error());
-    if (!runtime.connected())
-        co_return fail(ErrorCode::connection_lost,
-                       "the runtime of '" + user.text() + "' was lost right after its start");
-    co_return runtime.channel;
+    if (runtime.connected()) co_return runtime.channel;
+    const std::string why = runtime.connection_end ? ": " + runtime.connection_end->message() : "";
+    co_return fail(ErrorCode::connection_lost,
+                   "the runtime of '" + user.text() + "' was lost right after its start" + why);
 }
 
 asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<Attempt> attempt)
@@ -121,24 +141,29 @@ asio::awaitable<void> Registry::run_attempt(Runtime& runtime, std::shared_ptr<At
     };
     const Answer answer{runtime, attempt};
     const auto turn = co_await runtime.turn.take();
-    runtime.state = RuntimeState::starting;
-    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
-                attempt->workspace);
+    const RuntimeState before = std::exchange(runtime.state, RuntimeState::starting);
+    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_, terminals_},
+                runtime, attempt->workspace);
     auto outcome = co_await start.run();
     if (outcome) {
         runtime.state = RuntimeState::running;
     } else {
         log::warning("a runtime could not be made ready; the next call tries again",
                      {{"user", runtime.user}, {"error", outcome.error()}});
-        forget_container(runtime, RuntimeState::absent);
+        // A refused workspace, say, or a silent engine: calls that run in a connected runtime must not pay for it.
+        if (start.has_acted())
+            forget_container(runtime, RuntimeState::absent);
+        else
+            runtime.state = before;
     }
     attempt->outcome = std::move(outcome);
 }
 
 void Registry::forget_container(Runtime& runtime, RuntimeState state)
 {
-    if (runtime.channel)
-        runtime.channel->close(Error(ErrorCode::container_gone, "the container was stopped or removed"));
+    const Error gone(ErrorCode::container_gone, "the container was stopped or removed");
+    if (runtime.channel) runtime.channel->close(gone);
+    terminals_.runtime_gone(runtime.user, gone);
     runtime.init_pid.reset();
     runtime.running_since.reset();
     runtime.state = state;
@@ -149,11 +174,11 @@ void Registry::forget_container(Runtime& runtime, RuntimeState state)
     runtime.changed.notify();
 }
 
-asio::awaitable<Result<ContainerFacts>> Registry::existing(const Runtime& runtime)
+asio::awaitable<Result<ContainerFacts>> Registry::existing(UserId user)
 {
-    const std::string name = container_name(settings_.instance, runtime.user);
+    const std::string name = container_name(settings_.instance, user);
     auto container = co_await engine_.inspect_name(name);
-    if (container && owner_of(settings_.instance, name, container->labels) != runtime.user)
+    if (container && owner_of(settings_.instance, name, container->labels) != user)
         co_return fail(ErrorCode::container_not_found,
                        "the container '" + name + "' is not a runtime of this daemon; it is left alone");
     co_return container;
@@ -173,86 +198,40 @@ asio::awaitable<void> Registry::say_goodbye(Runtime& runtime, std::string reason
 
 asio::awaitable<Result<void>> Registry::stop(UserId user)
 {
-    Runtime& runtime = entry_of(user);
-    const auto turn = co_await runtime.turn.take();
-    auto container = co_await existing(runtime);
-    if (!container) co_return fail(container.error());
-    runtime.state = RuntimeState::stopping;
-    co_await say_goodbye(runtime, "stopped by an operator");
-    auto stopped = co_await engine_.stop(container->id, stop_grace);
-    if (!stopped) co_return stopped;
-    audit_.record("container_stopped",
-                  json::object{{"user", user.text()}, {"container", container->id.text()}});
-    forget_container(runtime, RuntimeState::stopped);
-    co_return Result<void>();
+    return end_container(std::move(user), RuntimeState::stopped);
 }
 
 asio::awaitable<Result<void>> Registry::remove(UserId user)
 {
+    return end_container(std::move(user), RuntimeState::absent);
+}
+
+asio::awaitable<Result<void>> Registry::end_container(UserId user, RuntimeState after)
+{
+    if (find(user) == nullptr) {
+        auto unknown = co_await existing(user);
+        if (!unknown) co_return fail(unknown.error());
+    }
     Runtime& runtime = entry_of(user);
     const auto turn = co_await runtime.turn.take();
-    auto container = co_await existing(runtime);
+    auto container = co_await existing(user);
     if (!container) co_return fail(container.error());
+    const std::string done = after == RuntimeState::stopped ? "stopped" : "removed";
     runtime.state = RuntimeState::stopping;
-    co_await say_goodbye(runtime, "removed by an operator");
-    auto removed = co_await engine_.remove(container->id, Engine::Force::yes);
-    if (!removed) co_return removed;
-    audit_.record("container_removed",
+    co_await say_goodbye(runtime, done + " by an operator");
+    auto ended = co_await take_down(engine_, container->id, after);
+    if (!ended) co_return ended;
+    audit_.record("container_" + done,
                   json::object{{"user", user.text()}, {"container", container->id.text()}});
-    forget_container(runtime, RuntimeState::absent);
+    forget_container(runtime, after);
     co_return Result<void>();
-}
-
-asio::awaitable<Result<void>> Registry::adopt()
-{
-    auto containers = co_await engine_.list(std::string(label::instance), settings_.instance);
-    if (!containers) co_return fail(containers.error());
-    for (const ContainerSummary& summary : *containers)
-        co_await adopt_one(summary);
-    co_return Result<void>();
-}
-
-asio::awaitable<void> Registry::adopt_one(ContainerSummary summary)
-{
-    const auto user = owner_of(settings_.instance, summary.name, summary.labels);
-    if (!user) {
-        log::warning("a container carries our label but not the name of a runtime; left alone",
-                     {{"container", summary.name}});
-        co_return;
-    }
-    Runtime& runtime = entry_of(*user);
-    const auto turn = co_await runtime.turn.take();
-    if (summary.state == ContainerState::created) {
-        log::info("removing a half-made container", {{"user", *user}, {"container", summary.id}});
-        auto removed = co_await engine_.remove(summary.id, Engine::Force::yes);
-        if (!removed)
-            log::warning("it could not be removed; the user's next call tries again",
-                         {{"error", removed.error()}});
-        co_return;
-    }
-    auto container = co_await engine_.inspect(summary.id);
-    if (!container) co_return;
-    runtime.container = container->id;
-    runtime.state =
-        container->state == ContainerState::running ? RuntimeState::running : RuntimeState::stopped;
-    runtime.init_pid = container->init_pid;
-    runtime.running_since = container->started;
-    runtime.image_id = container->image_id;
-    ++runtime.generation;
-    Start start({pool_, settings_, engine_, planner_, audit_, engine_starts_, connections_}, runtime,
-                std::string());
-    auto adopted = co_await start.adopt(*container);
-    if (!adopted)
-        log::warning("a container was found that the user's next call recreates",
-                     {{"user", *user}, {"error", adopted.error()}});
-    else
-        log::info("adopted a container",
-                  {{"user", *user}, {"container", summary.id}, {"state", to_string(runtime.state)}});
 }
 
 asio::awaitable<Error> Registry::explain_loss(UserId user, std::uint64_t generation, Error lost)
 {
-    Runtime& runtime = entry_of(user);
+    const auto entry = runtimes_.find(user);
+    if (entry == runtimes_.end()) co_return lost;
+    Runtime& runtime = *entry->second;
     const auto gone = [&user](const std::string& how) {
         return Error(ErrorCode::container_gone, "the container of '" + user.text() + "' " + how);
     };
@@ -272,6 +251,20 @@ asio::awaitable<Error> Registry::explain_loss(UserId user, std::uint64_t generat
         if (runtime.connected() || std::chrono::steady_clock::now() >= deadline) co_return lost;
         co_await runtime.changed.wait_until(std::chrono::steady_clock::now() + death_asked_every);
     }
+}
+
+// Who only looks at a terminal makes no call that would find out.
+void Registry::look_after(Runtime& runtime)
+{
+    if (shutting_down_ || !terminals_.has_any(runtime.user)) return;
+    tasks_.spawn("look after " + runtime.user.text(), tell_terminals_of_loss(runtime));
+}
+
+asio::awaitable<void> Registry::tell_terminals_of_loss(Runtime& runtime)
+{
+    Error lost(ErrorCode::connection_lost, "its agent may come back");
+    Error why = co_await explain_loss(runtime.user, runtime.generation, std::move(lost));
+    if (why.code() == ErrorCode::container_gone) terminals_.runtime_gone(runtime.user, why);
 }
 
 asio::awaitable<void> Registry::shut_down()

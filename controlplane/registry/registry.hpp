@@ -20,6 +20,7 @@
 #include "controlplane/registry/connections.hpp"
 #include "controlplane/registry/lifecycle.hpp"
 #include "controlplane/registry/runtime.hpp"
+#include "controlplane/terminals/terminals.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/base/error.hpp"
 #include "protocol/channel/task_group.hpp"
@@ -29,7 +30,7 @@ namespace mao::control {
 class Registry {
 public:
     Registry(boost::asio::any_io_executor executor, boost::asio::thread_pool& pool, const Settings& settings,
-             Engine& engine, const mounts::Planner& planner, AuditLog& audit);
+             Engine& engine, const mounts::Planner& planner, AuditLog& audit, Terminals& terminals);
     ~Registry();
 
     // At daemon start: takes over running containers that are ours and match, removes half-made ones (L4). Returns
@@ -38,7 +39,8 @@ public:
 
     // The user's connected runtime, made ready if it is not (L1). `workspace`: absolute, empty for none; one outside
     // the mounts recreates the container once or is refused (M7). Ends within the start time-out plus the engine's
-    // deadlines. Callers that are cancelled leave the start running for the others.
+    // deadlines. Callers that are cancelled leave the start running for the others. Of all operations for a user only
+    // this one, when a plan allows it, and a container that the engine has make an entry: ids cost nothing to ask for.
     boost::asio::awaitable<Result<std::shared_ptr<channel::Channel>>> ensure_running(UserId user,
                                                                                      std::string workspace);
 
@@ -49,7 +51,7 @@ public:
 
     // The plan a container of this user would get now.
     Result<mounts::MountPlan> plan_of(const UserId& user) const;
-    // nullptr: nothing was asked for this user yet.
+    // nullptr: this user had no runtime yet.
     const Runtime* find(const UserId& user) const noexcept;
     std::vector<const Runtime*> all() const;
 
@@ -63,9 +65,13 @@ private:
     Runtime& entry_of(const UserId& user);
     boost::asio::awaitable<void> run_attempt(Runtime& runtime, std::shared_ptr<Attempt> attempt);
     boost::asio::awaitable<void> adopt_one(ContainerSummary summary);
-    boost::asio::awaitable<Result<ContainerFacts>> existing(const Runtime& runtime);
+    Result<void> check_plan(const UserId& user, const std::string& workspace) const;
+    boost::asio::awaitable<Result<ContainerFacts>> existing(UserId user);
+    boost::asio::awaitable<Result<void>> end_container(UserId user, RuntimeState after);
     boost::asio::awaitable<void> say_goodbye(Runtime& runtime, std::string reason);
     void forget_container(Runtime& runtime, RuntimeState state);
+    void look_after(Runtime& runtime);
+    boost::asio::awaitable<void> tell_terminals_of_loss(Runtime& runtime);
 
     boost::asio::any_io_executor executor_;
     boost::asio::thread_pool& pool_;
@@ -73,6 +79,7 @@ private:
     Engine& engine_;
     const mounts::Planner& planner_;
     AuditLog& audit_;
+    Terminals& terminals_;
     std::unordered_map<UserId, std::unique_ptr<Runtime>> runtimes_;
     Turn engine_starts_;
     Connections connections_;

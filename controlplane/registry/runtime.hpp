@@ -60,6 +60,9 @@ struct Runtime {
     std::unique_ptr<UserSocket> socket;
     std::shared_ptr<channel::Channel> channel; // verified and greeted; null when not connected
     std::optional<wire::RuntimeStatus> status; // the last one the agent sent
+    // How the last connection that was let in ended, since the container's start or the attempt's begin; null while
+    // one lasts.
+    std::optional<Error> connection_end;
     bool mounts_differ = false; // found at a connect (M10)
     std::uint64_t peers_refused = 0;
     std::size_t peers_being_checked = 0;
@@ -67,6 +70,8 @@ struct Runtime {
     std::shared_ptr<Attempt> attempt;
 
     bool connected() const noexcept { return channel != nullptr && channel->is_open(); }
+    // Its agent was let in and broke the protocol. A connection that was only lost may come back.
+    bool agent_broken() const noexcept;
 };
 
 } // namespace mao::control

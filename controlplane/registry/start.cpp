@@ -19,11 +19,6 @@ using lifecycle::Step;
 // While waiting for the agent: how soon a container that died at once is noticed.
 constexpr auto look_interval = std::chrono::milliseconds(500);
 
-std::string milliseconds_text(std::chrono::steady_clock::duration time)
-{
-    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
-}
-
 Result<void> make_and_check(const mounts::MountPlan& plan, const mounts::Planner& planner)
 {
     if (auto made = make_sources(plan, planner.roots()); !made) return made;
@@ -38,6 +33,7 @@ Start::Start(StartTools tools, Runtime& runtime, std::string workspace)
 
 asio::awaitable<Result<void>> Start::run()
 {
+    runtime_.connection_end.reset();
     auto prepared = co_await prepare();
     if (!prepared)
         co_return fail(
@@ -46,14 +42,20 @@ asio::awaitable<Result<void>> Start::run()
         facts_.connected = runtime_.connected();
         facts_.mounts_differ = facts_.mounts_differ || runtime_.mounts_differ;
         const lifecycle::Decision decision = lifecycle::next(facts_);
-        if (decision.step == Step::ready) co_return Result<void>();
+        if (decision.step == Step::ready) {
+            log::info(
+                "a runtime is ready",
+                {{"user", runtime_.user}, {"container", *runtime_.container}, {"phases", phases_.text()}});
+            co_return Result<void>();
+        }
         if (decision.step == Step::failed) {
             Error error = co_await failure(Error(decision.failure, std::string(decision.why)));
             co_return fail(std::move(error));
         }
+        acted_ = acted_ || decision.step != Step::inspect;
         const auto begun = Clock::now();
         auto performed = co_await perform(decision);
-        phases_.push_back({to_string(decision.step), Clock::now() - begun});
+        phases_.add(to_string(decision.step), Clock::now() - begun);
         if (performed) continue;
         Error error = co_await failure(std::move(performed.error()));
         co_return fail(std::move(error));
@@ -89,12 +91,14 @@ asio::awaitable<Result<void>> Start::prepare()
     auto checked = co_await channel::offload(tools_.pool, std::move(check));
     if (!checked) co_return checked;
     if (auto listening = tools_.connections.listen(runtime_); !listening) co_return listening;
+    const auto planned_at = Clock::now();
+    phases_.add("plan", planned_at - begun);
     auto image = co_await tools_.engine.image_id(tools_.settings.container_image);
     if (!image) co_return fail(image.error());
     runtime_.image_id = *image;
     spec_ = container_spec(tools_.settings, *plan, *image);
     if (!runtime_.plan) runtime_.plan = std::move(*plan);
-    phases_.push_back({"plan", Clock::now() - begun});
+    phases_.add("image", Clock::now() - planned_at);
     co_return Result<void>();
 }
 
@@ -209,6 +213,7 @@ asio::awaitable<Result<void>> Start::start()
     ++facts_.starts;
     runtime_.init_pid.reset();
     runtime_.mounts_differ = facts_.mounts_differ = false;
+    runtime_.connection_end.reset();
     auto started = co_await start_in_turn();
     if (!started) co_return started;
     facts_.started_now = true;
@@ -222,7 +227,10 @@ asio::awaitable<Result<void>> Start::start()
 asio::awaitable<Result<void>> Start::await_connection()
 {
     const auto deadline = Clock::now() + tools_.settings.container_start_timeout;
-    while (!runtime_.connected() && !runtime_.mounts_differ && Clock::now() < deadline) {
+    const auto waits = [this] {
+        return !runtime_.connected() && !runtime_.mounts_differ && !runtime_.agent_broken();
+    };
+    while (waits() && Clock::now() < deadline) {
         const bool news =
             co_await runtime_.changed.wait_until(std::min(deadline, Clock::now() + look_interval));
         if (news) continue;
@@ -232,7 +240,8 @@ asio::awaitable<Result<void>> Start::await_connection()
         take_facts(*container);
         co_return Result<void>();
     }
-    facts_.wait_expired = !runtime_.connected() && !runtime_.mounts_differ;
+    facts_.agent_broken = runtime_.agent_broken();
+    facts_.wait_expired = waits();
     co_return Result<void>();
 }
 
@@ -246,9 +255,9 @@ asio::awaitable<Result<void>> Start::remove(std::string_view why)
     ++facts_.removals;
     auto removed = co_await tools_.engine.remove(id, Engine::Force::yes);
     if (!removed) co_return removed;
-    if (runtime_.channel)
-        runtime_.channel->close(
-            Error(ErrorCode::container_gone, "the container was recycled: " + std::string(why)));
+    const Error gone(ErrorCode::container_gone, "the container was recycled: " + std::string(why));
+    if (runtime_.channel) runtime_.channel->close(gone);
+    tools_.terminals.runtime_gone(runtime_.user, gone);
     runtime_.container.reset();
     runtime_.init_pid.reset();
     ++runtime_.generation;
@@ -274,19 +283,14 @@ void Start::audit_plan(std::string_view why)
                                                    {"tmpfs_megabytes", runtime_.plan->tmpfs_megabytes}});
 }
 
-std::string Start::phases_text() const
-{
-    std::string text;
-    for (const Phase& phase : phases_)
-        text += (text.empty() ? "" : ", ") + std::string(phase.name) + " " + milliseconds_text(phase.took);
-    return text;
-}
-
 // L3 and L14: says all that is known, then leaves nothing half-made behind.
 asio::awaitable<Error> Start::failure(Error cause)
 {
     std::string message =
-        "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_text() + ")";
+        "start runtime '" + runtime_.user.text() + "': " + cause.message() + " (" + phases_.text() + ")";
+    if (const auto& end = runtime_.connection_end; end && !runtime_.connected())
+        message += "; its last connection was closed: " + std::string(to_string(end->code())) + ", " +
+                   end->message();
     const bool engine_answers =
         cause.code() != ErrorCode::engine_unavailable && cause.code() != ErrorCode::engine_timeout;
     if (runtime_.container && engine_answers) {

@@ -6,6 +6,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controlplane/audit/audit_log.hpp"
@@ -13,6 +14,7 @@
 #include "controlplane/engine/engine.hpp"
 #include "controlplane/registry/connections.hpp"
 #include "controlplane/registry/lifecycle.hpp"
+#include "controlplane/registry/phases.hpp"
 #include "controlplane/registry/runtime.hpp"
 #include "mountplanner/planner.hpp"
 #include "protocol/base/error.hpp"
@@ -28,6 +30,7 @@ struct StartTools {
     AuditLog& audit;
     Turn& engine_starts; // how many containers of all users may be started at the same time
     Connections& connections;
+    Terminals& terminals;
 };
 
 class Start {
@@ -37,6 +40,8 @@ public:
     // Success: the runtime is connected. Errors carry the step, the times of all steps, and where there was a
     // container its exit code and last log lines.
     boost::asio::awaitable<Result<void>> run();
+    // Whether `run` did more than look: a failure before has touched neither container nor connection.
+    bool has_acted() const noexcept { return acted_; }
 
     // For a container found at daemon start: listens for its agent and checks it; container_mismatch where the next
     // `run` would recreate it.
@@ -44,10 +49,6 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Phase {
-        std::string_view name;
-        Clock::duration took;
-    };
 
     boost::asio::awaitable<Result<void>> prepare();
     Result<mounts::MountPlan> planned(const std::vector<std::string>& more) const;
@@ -63,14 +64,14 @@ private:
     void adopt_extra_mounts(const ContainerFacts& container);
     void audit_plan(std::string_view why);
     boost::asio::awaitable<Error> failure(Error cause);
-    std::string phases_text() const;
 
     StartTools tools_;
     Runtime& runtime_;
     std::string workspace_;
     ContainerSpec spec_;
     lifecycle::Facts facts_;
-    std::vector<Phase> phases_;
+    Phases phases_;
+    bool acted_ = false;
 };
 
 } // namespace mao::control

@@ -21,6 +21,7 @@ std::string_view to_string(ErrorCode code) noexcept
     case ErrorCode::method_not_allowed: return "method_not_allowed";
     case ErrorCode::unsupported_media_type: return "unsupported_media_type";
     case ErrorCode::request_timeout: return "request_timeout";
+    case ErrorCode::upgrade_required: return "upgrade_required";
     case ErrorCode::frame_too_large: return "frame_too_large";
     case ErrorCode::frame_empty: return "frame_empty";
     case ErrorCode::invalid_utf8: return "invalid_utf8";

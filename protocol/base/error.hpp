@@ -23,6 +23,7 @@ enum class ErrorCode {
     method_not_allowed,
     unsupported_media_type,
     request_timeout,
+    upgrade_required,
     // A peer broke the protocol (P4).
     frame_too_large,
     frame_empty,

@@ -45,6 +45,11 @@ inline constexpr std::size_t write_batch_bytes_max = 256 * 1024;
 inline constexpr std::size_t stream_window_bytes_max = 4 * 1024 * 1024;
 // Of a file: four frames on the way hide the time its reader takes.
 inline constexpr std::size_t file_window_bytes = 1024 * 1024;
+// A file whose agent sends nothing, though it may, for so long is given up.
+inline constexpr auto file_silence_max = 60s;
+// Read at the same time by one agent, and how long one waits for a receiver that takes nothing.
+inline constexpr std::size_t file_reads_max = 32;
+inline constexpr auto file_stalled_max = 60s;
 // Of a terminal's output and input: a screen has some kilobytes; what is on the way is what Ctrl-C must wait for.
 inline constexpr std::size_t terminal_window_bytes = 256 * 1024;
 // The bytes of one frame: in JSON they grow by a third.
@@ -61,7 +66,6 @@ inline constexpr std::size_t terminals_max = 64;
 // After its program ended a terminal can still be looked at; beyond, the one that ended first is forgotten.
 inline constexpr auto terminal_kept_after_end = 10min;
 inline constexpr std::size_t terminals_kept_after_end_max = 16;
-
 // Forgotten by everybody: nobody attached, nothing typed, nothing printed. A night and the day after it.
 inline constexpr auto terminal_idle_max = 24h;
 inline constexpr std::size_t terminal_viewers_max = 32;

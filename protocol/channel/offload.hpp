@@ -36,7 +36,10 @@ auto offload(boost::asio::thread_pool& pool, Work work) -> boost::asio::awaitabl
             } catch (...) {
                 broken = std::current_exception();
             }
-            auto deliver = [handler = std::move(handler), broken]() mutable { std::move(handler)(broken); };
+            // Moved, so that the loop alone lets go of the exception: the pool's thread has no part in its end.
+            auto deliver = [handler = std::move(handler), broken = std::move(broken)]() mutable {
+                std::move(handler)(std::move(broken));
+            };
             asio::post(loop, std::move(deliver));
         };
         asio::post(pool, std::move(run));

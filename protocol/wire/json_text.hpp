@@ -1,6 +1,6 @@
 #pragma once
-// Writing JSON text by hand, a member at a time. Boost.JSON parses well, but its serialiser runs at a third of a
-// gigabyte a second and would bound every bulk answer; strings here are copied in runs (docs/performance.md).
+// Writing JSON text by hand, a member at a time, without a tree. Strings are copied in runs, which beats Boost.JSON's
+// serialiser into memory that is there; into a string that grows it does not, so reserve (docs/performance.md).
 // What is written is valid UTF-8 whatever was given: a peer refuses anything else with the whole connection, and a
 // file name or an error text is soon forgotten (case 11).
 

@@ -58,10 +58,27 @@ Outbox::~Outbox()
             Secret::wipe(entry.text);
 }
 
+namespace {
+
+// About what a message that carries much text or many bytes becomes; a string that grows to megabytes is copied often.
+std::size_t bytes_expected(const Message& message)
+{
+    constexpr std::size_t members = 256;
+    if (const auto* result = std::get_if<ToolResult>(&message); result != nullptr && result->result)
+        return members + result->result->size() / 8 * 9; // quotes and line ends of JSON in JSON
+    if (const auto* result = std::get_if<ReadBytesResult>(&message); result != nullptr && result->bytes)
+        return members + (result->bytes->size() + 2) / 3 * 4;
+    if (const auto* data = std::get_if<PtyData>(&message)) return members + (data->bytes.size() + 2) / 3 * 4;
+    return members;
+}
+
+} // namespace
+
 Result<void> Outbox::push(const Message& message)
 {
     if (auto sendable = check_sendable(message); !sendable) return sendable;
     std::string text;
+    text.reserve(bytes_expected(message));
     append_message(text, message);
     if (auto room = check_room(message, text.size()); !room) {
         Secret::wipe(text);

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "protocol/base/beneath.hpp"
-#include "runtime-agent/files/path.hpp"
 
 namespace mao::agent {
 
@@ -24,31 +23,42 @@ AllowedRoots AllowedRoots::of(const wire::Envelope& envelope)
 
 void AllowedRoots::add(const std::string& path, bool writable)
 {
-    const std::string given = normalised(path);
+    std::string given = normalised(path);
     if (path.empty() || given == "/") return; // "/" would allow everything: no envelope means that
-    std::string real = given;
-    if (const auto fd = open_path(given, O_DIRECTORY))
-        if (auto found = beneath::path_of(fd->get())) real = std::move(*found);
-    roots_.push_back({given, std::move(real), writable});
+    roots_.push_back({std::move(given), writable, std::nullopt});
 }
 
-// The innermost: shared skills may lie within a writable root.
-const AllowedRoots::Root* AllowedRoots::covering(std::string_view real_path) const noexcept
+const std::string& AllowedRoots::real_path_of(const Root& root)
 {
-    const Root* innermost = nullptr;
-    for (const Root& root : roots_)
-        if (is_at_or_below(real_path, root.real) &&
-            (innermost == nullptr || root.real.size() > innermost->real.size()))
-            innermost = &root;
-    return innermost;
+    if (root.real) return *root.real;
+    root.real = root.given;
+    if (const auto fd = open_path(root.given, O_DIRECTORY))
+        if (auto found = beneath::path_of(fd->get())) root.real = std::move(*found);
+    return *root.real;
 }
 
-bool AllowedRoots::seems_inside(const std::string& absolute) const
+// A real path has no symlink in it, so a root that was given as a beginning of it is where it says. Most files lie so,
+// and for them no root has to be looked up.
+bool AllowedRoots::is_inside(std::string_view path, Waiting waiting) const
 {
-    const std::string path = normalised(absolute);
-    return std::ranges::any_of(roots_, [&](const Root& root) {
-        return is_at_or_below(path, root.given) || is_at_or_below(path, root.real);
-    });
+    const auto by_text = [&](const Root& root) { return is_at_or_below(path, root.given); };
+    if (std::ranges::any_of(roots_, by_text)) return true;
+    const auto by_look = [&](const Root& root) { return is_at_or_below(path, real_path_of(root)); };
+    return waiting == Waiting::allowed && std::ranges::any_of(roots_, by_look);
+}
+
+// Here every root counts, also one that a symlink puts further in: shared skills may lie within a writable root.
+bool AllowedRoots::may_write(const Found& found) const
+{
+    std::size_t innermost_bytes = 0;
+    bool writable = false;
+    for (const Root& root : roots_) {
+        const std::string& real = is_at_or_below(found.path, root.given) ? root.given : real_path_of(root);
+        if (!is_at_or_below(found.path, real) || real.size() <= innermost_bytes) continue;
+        innermost_bytes = real.size();
+        writable = root.writable;
+    }
+    return writable;
 }
 
 Error AllowedRoots::outside(const std::string& absolute) const
@@ -60,27 +70,26 @@ Error AllowedRoots::outside(const std::string& absolute) const
     return Error(ErrorCode::outside_allowed_roots, std::move(message));
 }
 
-Result<AllowedRoots::Found> AllowedRoots::find(const std::string& absolute) const
+Result<AllowedRoots::Found> AllowedRoots::find(const std::string& absolute, Waiting waiting) const
 {
-    auto fd = open_path(absolute, 0);
+    auto fd = open_path(absolute, 0, waiting);
     // Why a foreign path can't be opened is nobody's business.
-    if (!fd) return fail(seems_inside(absolute) ? std::move(fd.error()) : outside(absolute));
+    if (!fd)
+        return fail(is_inside(normalised(absolute), waiting) ? std::move(fd.error()) : outside(absolute));
     auto path = beneath::path_of(fd->get());
     if (!path) return fail(std::move(path.error()));
-    const Root* root = covering(*path);
-    if (root == nullptr) return fail(outside(absolute));
+    if (!is_inside(*path, waiting)) return fail(outside(absolute));
     Found found;
     if (::fstat(fd->get(), &found.status) != 0)
         return fail(error_from_errno(errno, "look at '" + absolute + "'"));
     found.fd = std::move(*fd);
     found.path = std::move(*path);
-    found.writable = root->writable;
     return found;
 }
 
-Result<AllowedRoots::Found> AllowedRoots::find_file(const std::string& absolute) const
+Result<AllowedRoots::Found> AllowedRoots::find_file(const std::string& absolute, Waiting waiting) const
 {
-    auto found = find(absolute);
+    auto found = find(absolute, waiting);
     if (!found || S_ISREG(found->status.st_mode)) return found;
     if (S_ISDIR(found->status.st_mode))
         return fail(ErrorCode::is_a_directory, "'" + absolute + "' is a directory");

@@ -2,16 +2,20 @@
 // Which files a call's file tools may touch (T9): the user's own directories of the envelope and /tmp, and read-only
 // the shared skills. A file is opened first and judged after: by where the open descriptor is, symlinks followed, so
 // that nothing can be swapped between check and use. Symlinks from one root into another are fine (T10).
-// A path outside is answered alike whether it exists or not. Blocking: pool thread; made anew for each call.
+// A path outside is answered alike whether it exists or not. Made anew for each call; one thread at a time, a pool's
+// but for Waiting::never.
 
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "protocol/base/error.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/envelope.hpp"
+#include "runtime-agent/files/path.hpp"
 
 namespace mao::agent {
 
@@ -23,23 +27,24 @@ public:
         UniqueFd fd; // O_PATH
         std::string path; // the real one
         struct stat status{};
-        bool writable = false; // by the root it lies in
     };
     // Errors: outside_allowed_roots, and those of open_path.
-    Result<Found> find(const std::string& absolute) const;
+    Result<Found> find(const std::string& absolute, Waiting waiting = Waiting::allowed) const;
     // A regular file: is_a_directory or not_a_regular_file for anything else. It is not opened for reading before
     // that is known, so a FIFO or a device never blocks or acts.
-    Result<Found> find_file(const std::string& absolute) const;
+    Result<Found> find_file(const std::string& absolute, Waiting waiting = Waiting::allowed) const;
+    // Whether the innermost root it lies in is no read-only one.
+    bool may_write(const Found& found) const;
 
 private:
     struct Root {
         std::string given;
-        std::string real;
         bool writable;
+        mutable std::optional<std::string> real; // looked up where the text of `given` does not decide
     };
     void add(const std::string& path, bool writable);
-    const Root* covering(std::string_view real_path) const noexcept;
-    bool seems_inside(const std::string& absolute) const;
+    static const std::string& real_path_of(const Root& root);
+    bool is_inside(std::string_view path, Waiting waiting) const;
     Error outside(const std::string& absolute) const;
 
     std::vector<Root> roots_;

@@ -76,15 +76,16 @@ bool is_at_or_below(std::string_view path, std::string_view root) noexcept
     return path.size() == root.size() || root == "/" || path[root.size()] == '/';
 }
 
-Result<UniqueFd> open_path(const std::string& absolute, int flags)
+Result<UniqueFd> open_path(const std::string& absolute, int flags, Waiting waiting)
 {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags | O_PATH | O_CLOEXEC);
     how.resolve = RESOLVE_NO_MAGICLINKS;
+    if (waiting == Waiting::never) how.resolve |= RESOLVE_CACHED; // Linux 5.12; an older one says EINVAL
     UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, absolute.c_str(), &how, sizeof how)));
     if (fd) return fd;
     const int why = errno;
-    if (why != ELOOP && why != ENOSYS) return fail(open_error(why, absolute));
+    if (waiting == Waiting::never || (why != ELOOP && why != ENOSYS)) return fail(open_error(why, absolute));
     // Either a loop of symlinks or a magic link; without NO_MAGICLINKS only the loop fails. An old kernel gets here
     // too, and is safe for files: the caller checks where the descriptor is, not where the path led.
     UniqueFd plain(::open(absolute.c_str(), flags | O_PATH | O_CLOEXEC));

@@ -2,7 +2,7 @@
 // Paths as a caller writes them, the same for every tool: what is refused, what a relative one is relative to, and
 // opening one without being led through /proc's magic links (case 40), which would look at things in the agent's own
 // identity. A path is literal: `~`, `$HOME` and `*` mean nothing here (case 43).
-// Blocking: pool thread.
+// Blocking: pool thread, but for Waiting::never.
 
 #include <string>
 #include <string_view>
@@ -21,11 +21,16 @@ std::string normalised(std::string_view absolute);
 // Whether `path` is `root` or below it, by whole components; both absolute and normalised.
 bool is_at_or_below(std::string_view path, std::string_view root) noexcept;
 
+// Whether a step may wait, for a disk say. Where it may not, it fails instead; why it failed then tells nothing, and the
+// caller does the same again where it may.
+enum class Waiting { allowed, never };
+
 // O_PATH and O_CLOEXEC are added. Symlinks are followed, magic links are not: outside_allowed_roots.
 // Other errors as of open(2): no_such_file, not_a_directory, too_many_links (a loop), permission_denied …
-Result<UniqueFd> open_path(const std::string& absolute, int flags);
+Result<UniqueFd> open_path(const std::string& absolute, int flags, Waiting waiting = Waiting::allowed);
 
-// The same file again, for reading or writing what it holds. `fd` was opened by open_path.
+// The same file again, for reading or writing what it holds. `fd` was opened by open_path, so the file is known to the
+// kernel and nothing is looked up.
 Result<UniqueFd> reopen(int fd, int flags, const std::string& path);
 
 } // namespace mao::agent

@@ -1,12 +1,16 @@
 #include "runtime-agent/files/read_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "protocol/base/limits.hpp"
@@ -24,15 +28,32 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 * 1024;
 constexpr std::array<std::string_view, 3> known_arguments = {"path", "offset", "limit"};
 
+// tmpfs does not know RWF_NOWAIT. It waits for nothing but swap, and so does the agent's own memory.
+bool is_on_tmpfs(int fd)
+{
+    struct statfs status{};
+    return ::fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
+ssize_t read_at(int fd, std::span<char> space, std::uint64_t at, Waiting waiting)
+{
+    const iovec into{space.data(), space.size()};
+    const auto offset = static_cast<off_t>(at);
+    if (waiting == Waiting::allowed) return ::preadv2(fd, &into, 1, offset, 0);
+    const ssize_t got = ::preadv2(fd, &into, 1, offset, RWF_NOWAIT);
+    if (got >= 0 || errno != EOPNOTSUPP || !is_on_tmpfs(fd)) return got;
+    return ::preadv2(fd, &into, 1, offset, 0);
+}
+
 // Feeds the window with the first `size` bytes of the file; what was appended meanwhile is not waited for.
 Result<void> stream(int fd, std::uint64_t size, const std::string& path, const std::stop_token& stop,
-                    LineWindow& window)
+                    Waiting waiting, LineWindow& window)
 {
     const auto chunk = std::make_unique_for_overwrite<char[]>(chunk_bytes);
     for (std::uint64_t at = 0; at < size;) {
         if (stop.stop_requested()) return fail(ErrorCode::cancelled, "reading '" + path + "' was cancelled");
         const std::size_t wanted = std::min<std::uint64_t>(chunk_bytes, size - at);
-        const ssize_t got = ::pread(fd, chunk.get(), wanted, static_cast<off_t>(at));
+        const ssize_t got = read_at(fd, {chunk.get(), wanted}, at, waiting);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail(error_from_errno(errno, "read '" + path + "'"));
         if (got == 0) break; // it shrank
@@ -47,6 +68,7 @@ Result<void> stream(int fd, std::uint64_t size, const std::string& path, const s
 std::string rendered(const ReadRequest& request, const AllowedRoots::Found& file, const LineWindow& window)
 {
     std::string out;
+    out.reserve(512 + window.content.size() / 8 * 9); // the content with its escapes, and what is said of it
     wire::ObjectText object(out);
     object.string("path", text::to_utf8(file.path));
     object.integer("total_bytes", file.status.st_size);
@@ -90,15 +112,17 @@ Result<ReadRequest> parse_read_file(const boost::json::object& arguments, const 
 }
 
 Result<std::string> read_file(const ReadRequest& request, const AllowedRoots& roots,
-                              const std::stop_token& stop)
+                              const std::stop_token& stop, Waiting waiting)
 {
-    const auto file = roots.find_file(request.path);
+    const auto file = roots.find_file(request.path, waiting);
     if (!file) return fail(file.error());
+    const auto size = static_cast<std::uint64_t>(file->status.st_size);
+    if (waiting == Waiting::never && size > read_on_loop_bytes_max)
+        return fail(ErrorCode::too_large, "'" + request.path + "' is too large to be read on the loop");
     const auto data = reopen(file->fd.get(), O_RDONLY, request.path);
     if (!data) return fail(data.error());
     LineWindow window(request.first_line, request.lines_max);
-    const auto size = static_cast<std::uint64_t>(file->status.st_size);
-    if (auto read = stream(data->get(), size, request.path, stop, window); !read)
+    if (auto read = stream(data->get(), size, request.path, stop, waiting, window); !read)
         return fail(std::move(read.error()));
     return rendered(request, *file, window);
 }
@@ -109,7 +133,11 @@ asio::awaitable<Result<std::string>> read_file_tool(const boost::json::object& a
     const auto request = parse_read_file(arguments, envelope.workspace);
     if (!request) co_return fail(request.error());
     const auto stop = call.stop_token();
-    auto work = [&] { return read_file(*request, AllowedRoots::of(envelope), stop); };
+    const AllowedRoots roots = AllowedRoots::of(envelope);
+    // Most files that are read are small and in the page cache, and the way to the pool and back costs more than they do.
+    auto in_memory = read_file(*request, roots, stop, Waiting::never);
+    if (in_memory) co_return in_memory;
+    auto work = [&] { return read_file(*request, roots, stop, Waiting::allowed); };
     co_return co_await channel::offload(call.services.pool, std::move(work));
 }
 

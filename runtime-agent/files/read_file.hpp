@@ -9,6 +9,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <stop_token>
 #include <string>
@@ -27,9 +28,12 @@ struct ReadRequest {
 };
 Result<ReadRequest> parse_read_file(const boost::json::object& arguments, const std::string& workspace);
 
-// The result's JSON. Blocking.
+// What is in memory and no larger is read on the agent's loop, which it holds up for a fraction of a millisecond.
+inline constexpr std::size_t read_on_loop_bytes_max = 64 * 1024;
+
+// The result's JSON. With Waiting::never it fails for what is not in memory or is larger than that.
 Result<std::string> read_file(const ReadRequest& request, const AllowedRoots& roots,
-                              const std::stop_token& stop);
+                              const std::stop_token& stop, Waiting waiting);
 
 boost::asio::awaitable<Result<std::string>> read_file_tool(const boost::json::object& arguments,
                                                            const wire::Envelope& envelope, CallContext& call);

@@ -47,9 +47,9 @@ std::string rendered(const std::string& path, std::size_t bytes, bool created)
     return out;
 }
 
-Result<void> check_replaceable(const AllowedRoots::Found& file)
+Result<void> check_replaceable(const AllowedRoots::Found& file, const AllowedRoots& roots)
 {
-    if (!file.writable) return fail(read_only(file.path));
+    if (!roots.may_write(file)) return fail(read_only(file.path));
     if (file.status.st_nlink > 1)
         return fail(
             ErrorCode::multiple_links,
@@ -65,7 +65,7 @@ Result<void> check_replaceable(const AllowedRoots::Found& file)
 Result<std::string> replace_existing(const WriteRequest& request, const AllowedRoots::Found& file,
                                      const AllowedRoots& roots)
 {
-    if (auto fine = check_replaceable(file); !fine) return fail(std::move(fine.error()));
+    if (auto fine = check_replaceable(file, roots); !fine) return fail(std::move(fine.error()));
     const SplitPath real = split(file.path);
     const auto directory = roots.find(real.parent);
     if (!directory) return fail(directory.error());
@@ -108,7 +108,7 @@ Result<std::string> create(const WriteRequest& request, const AllowedRoots& root
         return fail(ErrorCode::no_such_file, "'" + target.parent + "' does not exist");
     auto ancestor = nearest_ancestor(target.parent, roots);
     if (!ancestor) return fail(std::move(ancestor.error()));
-    if (!ancestor->found.writable) return fail(read_only(path));
+    if (!roots.may_write(ancestor->found)) return fail(read_only(path));
     if (!S_ISDIR(ancestor->found.status.st_mode))
         return fail(ErrorCode::not_a_directory, "'" + ancestor->found.path + "' is not a directory");
     UniqueFd made;

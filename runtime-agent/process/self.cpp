@@ -16,7 +16,9 @@ namespace {
 constexpr rlim_t open_files_per_call = 5;
 // The agent's own, and what a pool thread opens for a moment: to start a process, to read, to end one.
 constexpr rlim_t open_files_besides = 64;
-constexpr rlim_t open_files_wanted = limits::concurrent_calls_max * open_files_per_call + open_files_besides;
+// A terminal: its pty and a pidfd. A file that is read: itself.
+constexpr rlim_t open_files_wanted = limits::concurrent_calls_max * open_files_per_call +
+                                     limits::terminals_max * 2 + limits::file_reads_max + open_files_besides;
 
 std::optional<rlim_t> raise_open_files() noexcept
 {

@@ -77,6 +77,16 @@ Result<std::vector<UniqueFd>> clear_of_targets(const std::vector<UniqueFd>& desc
     return moved;
 }
 
+constexpr int standard_descriptors = 3;
+
+// Opened by the leader of a session that has none, after it became that: so the terminal is its controlling one.
+void add_terminal(FileActions& actions, const std::string& path)
+{
+    posix_spawn_file_actions_addopen(actions.get(), 0, path.c_str(), O_RDWR, 0);
+    for (int target = 1; target < standard_descriptors; ++target)
+        posix_spawn_file_actions_adddup2(actions.get(), 0, target);
+}
+
 // Sets a soft limit of this process for the time of one spawn.
 class SoftLimit {
 public:
@@ -153,8 +163,9 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request)
     const auto moved = clear_of_targets(request.descriptors);
     if (!moved) return fail(moved.error());
     FileActions actions;
-    const int count = static_cast<int>(request.descriptors.size());
-    for (int target = 0; target < count; ++target) {
+    const int count = request.terminal ? standard_descriptors : static_cast<int>(request.descriptors.size());
+    if (request.terminal) add_terminal(actions, *request.terminal);
+    for (int target = 0; !request.terminal && target < count; ++target) {
         const UniqueFd& replaced = (*moved)[static_cast<std::size_t>(target)];
         const int source =
             replaced ? replaced.get() : request.descriptors[static_cast<std::size_t>(target)].get();

@@ -1,7 +1,7 @@
 #pragma once
 // Starts one program: the only way the agent makes a process. posix_spawn, because a fork takes the longer the more
-// memory the agent holds. The child gets a session of its own, so no controlling terminal; no blocked signals and default
-// dispositions; exactly the descriptors that are listed; and the soft RLIMIT_SIGPENDING that marks the call it belongs
+// memory the agent holds. The child gets a session of its own, so no controlling terminal but the one that is asked for;
+// no blocked signals and default dispositions; exactly the descriptors that are listed; and the soft RLIMIT_SIGPENDING that marks the call it belongs
 // to. It is a likelier victim of the OOM killer than the agent is.
 // Blocks for about a millisecond until the program runs: call it on a pool thread. The caller has told the Reaper
 // that a spawn is in flight, so that nobody reaps the pid before `pidfd` holds it. Safe to call from many threads.
@@ -34,6 +34,8 @@ struct SpawnRequest {
     UniqueFd directory; // where it starts; none: where the agent is
     // The child's descriptors 0, 1, 2, …, in this order; everything else is closed.
     std::vector<UniqueFd> descriptors;
+    // A terminal's path: the child's descriptors 0, 1, 2 instead, and its controlling terminal.
+    std::optional<std::string> terminal;
     // Soft RLIMIT_SIGPENDING of the child (process/call_tags.hpp).
     std::optional<rlim_t> pending_signals_max;
 };

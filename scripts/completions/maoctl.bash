@@ -9,19 +9,19 @@ _maoctl_users() {
 
 _maoctl() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands='ps inspect plan exec stop rm doctor config version'
+    local commands='ps inspect plan exec shell terminals stop rm doctor config version'
     local options='--socket --json --help' command='' user='' socket='' word i
     COMPREPLY=()
     case $previous in
         --socket | --workdir) mapfile -t COMPREPLY < <(compgen -f -- "$current") && return ;;
-        --session | --timeout | --env) return ;;
+        --session | --timeout | --env | --attach) return ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
             --) return ;; # the command's own words
             --socket) socket=${COMP_WORDS[++i]} ;;
-            --workdir | --session | --timeout | --env) i=$((i + 1)) ;;
+            --workdir | --session | --timeout | --env | --attach) i=$((i + 1)) ;;
             -*) ;;
             *) if [ -z "$command" ]; then command=$word; else user=$word; fi ;;
         esac
@@ -29,6 +29,7 @@ _maoctl() {
     case $command in
         '') options="$options --version" ;;
         ps) options="$options --quiet" ;;
+        shell) options="$options --attach --workdir --session" ;;
         exec) options="$options --workdir --session --timeout --env --no-stdin --" ;;
     esac
     local words=''
@@ -37,7 +38,7 @@ _maoctl() {
         *)
             case $command in
                 '') words=$commands ;;
-                inspect | plan | exec | stop | rm) [ -n "$user" ] || words=$(_maoctl_users "$socket") ;;
+                inspect | plan | exec | shell | terminals | stop | rm) [ -n "$user" ] || words=$(_maoctl_users "$socket") ;;
             esac
             ;;
     esac

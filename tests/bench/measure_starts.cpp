@@ -133,11 +133,17 @@ Result<void> add_plain(Run& run, std::vector<Subject>& subjects)
     return {};
 }
 
+// The wait for the connection is a part of it.
+bool wants_cold_start(const Run& run)
+{
+    return run.wants("cold-start") || run.wants("cold-connect");
+}
+
 Result<void> add_product(Run& run, std::vector<Subject>& subjects)
 {
     auto daemon = run.stage.daemon();
     if (!daemon) return fail(std::move(daemon.error()));
-    if (run.wants("cold-start")) {
+    if (wants_cold_start(run)) {
         auto once = [&run, daemon = *daemon, number = 0]() mutable {
             return time_cold_start(*daemon, "new" + std::to_string(++number), run.connects);
         };
@@ -159,10 +165,12 @@ Result<void> measure_starts(Run& run)
     std::vector<Subject> subjects;
     if (run.wants("plain-cold") || run.wants("plain-restart"))
         if (auto added = add_plain(run, subjects); !added) return added;
-    if (run.wants("cold-start") || run.wants("stopped-start"))
+    if (wants_cold_start(run) || run.wants("stopped-start"))
         if (auto added = add_product(run, subjects); !added) return added;
     auto outcome = measure_in_turns(subjects, run.rounds(rounds_full), run.progress, run.measured);
-    if (!run.connects.empty()) run.measured["cold-connect"].rounds.push_back(run.connects);
+    if (!run.connects.empty() && run.wants("cold-connect"))
+        run.measured["cold-connect"].rounds.push_back(run.connects);
+    if (!run.wants("cold-start")) run.measured.erase("cold-start");
     return outcome;
 }
 

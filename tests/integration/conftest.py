@@ -5,6 +5,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from maotest.fixtures import (  # noqa: E402, F401
     alice,
+    alices_agent_stays_alive,
     everything_is_built_and_removed,
     mao,
     new_instance,

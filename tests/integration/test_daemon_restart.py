@@ -193,6 +193,14 @@ class TestLeftOverSockets:
         assert own.api.output(user, "echo undisturbed") == "undisturbed\n"
         assert own.engine.of(user) == [container]
 
+    def test_a_second_daemon_with_the_same_settings_leaves_a_container_alone_that_is_being_made(self, own, user):
+        """Between create and start it looks like one that a dead daemon left."""
+        half_made = docker("create", "--name", own.engine.name(user), "--label", f"mao.instance={own.name}", "--label",
+                           f"mao.user={user}", IMAGE)
+        status, text = own.run_to_end()
+        assert status == 1 and "another daemon" in text
+        assert own.engine.of(user) == [half_made]
+
     @pytest.mark.parametrize("what", ["directory", "file"])
     def test_case_56_anything_else_at_the_api_sockets_path_is_a_clear_error_and_stays(self, new_instance, what):
         instance = new_instance()

@@ -1,10 +1,13 @@
 """A call makes the user's runtime ready (L1, L2): made when it is absent, used again, started when it is stopped."""
 
+import re
+
 import pytest
 
-from maotest.api import in_parallel
-from maotest.paths import IMAGE
+from maotest.api import Background, in_parallel
 from maotest.engine import docker
+from maotest.paths import IMAGE
+from maotest.waiting import eventually
 
 
 def test_the_first_call_creates_a_container_and_answers(mao, user):
@@ -19,6 +22,16 @@ def test_the_first_call_creates_a_container_and_answers(mao, user):
     labels = container["Config"]["Labels"]
     assert labels["mao.instance"] == mao.name and labels["mao.user"] == user
     assert labels["mao.plan-fingerprint"] and labels["mao.spec-fingerprint"]
+
+
+def test_l14_a_start_that_went_well_logs_how_long_each_phase_took(mao, user):
+    container = mao.warm(user)
+    mao.api.output(user, "echo no second start")
+    lines = [line for line in mao.log_text().splitlines() if "a runtime is ready" in line and f" user={user} " in line]
+    assert len(lines) == 1 and f" container={container} " in lines[0], lines
+    phases = re.search(r' phases="(.*)"$', lines[0]).group(1)
+    for phase in ("plan", "image", "inspect", "create", "start", "connect"):
+        assert re.search(rf"(^|, ){phase} \d+\.\d ms(,|$)", phases), (phase, phases)
 
 
 def test_the_shell_runs_in_the_container_and_not_on_the_host(mao, user):
@@ -105,6 +118,28 @@ def test_a_removed_runtime_is_made_anew_and_keeps_the_users_files(mao, user):
 def test_stopping_or_removing_what_is_not_there_is_told(mao, user, method, path):
     answer = mao.api.request(method, f"/v1/runtimes/{user}{path}")
     assert answer.status == 404 and answer.code == "container_not_found"
+
+
+def test_asking_about_a_user_without_a_runtime_leaves_no_runtime_in_the_list(mao, user):
+    """Ids cost nothing: what is kept for each would grow without end."""
+    path = f"/v1/runtimes/{user}"
+    statuses = [mao.api.get(path).status, mao.api.get(f"{path}/plan").status, mao.api.post(f"{path}:stop").status,
+                mao.api.delete(path).status, mao.api.call(user, "no_such_tool", {}).status,
+                mao.api.call(user, "shell", {"command": "true"}, workspace="/etc").status,
+                mao.api.call(user, "shell", {"command": "true"}, timeout_ms=0).status,
+                mao.api.call(user, "shell", {"command": "true"}, envelope={"nothing": 1}).status]
+    assert statuses == [404, 200, 404, 404, 404, 400, 400, 400]
+    assert mao.api.get(path).status == 404
+    assert user not in [one["user"] for one in mao.api.get("/v1/runtimes").json["runtimes"]]
+
+
+def test_a_refused_workspace_does_not_cut_the_calls_that_run(mao, user):
+    mao.warm(user)
+    call = Background(mao.api.output, user, "sleep 0.7; echo whole")
+    eventually(lambda: mao.api.runtime(user)["channel"]["requests_in_flight"] == 1, "it runs")
+    assert mao.api.call(user, "shell", {"command": "true"}, workspace="/etc").code == "workspace_outside"
+    assert mao.api.runtime(user)["connected"] and mao.api.runtime(user)["state"] == "running"
+    assert call.result(10) == "whole\n"
 
 
 def test_missing_directories_of_a_user_are_made_by_the_daemon(mao, user):

@@ -21,6 +21,24 @@ def write_agent(directory, script):
     return directory
 
 
+def talking_agent(first_words, then):
+    """An agent that connects again and again, says its first words in one write, and then does that."""
+    return f"""#!/usr/bin/python3
+import json, socket, struct, sys, time
+
+def frame(body):
+    return struct.pack(">I", len(body)) + body
+
+greeting = frame(json.dumps({{"v": 1, "type": "runtime_status", "id": "s", "agentVersion": "0", "bootId": "b" * 16,
+                             "capabilities": [], "activity": {{}}}}).encode())
+while True:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[sys.argv.index("--socket") + 1])
+    s.sendall({first_words})
+    {then}
+"""
+
+
 @pytest.fixture
 def bad_agent(new_instance):
     def start(script, **settings):
@@ -75,6 +93,32 @@ class TestAgentsThatFail:
         assert watch.seconds < 12 and answer.code == "start_timeout"
         (refusal,) = instance.audit("peer_refused", user=user)
         assert refusal["code"] == "deadline_exceeded"
+
+    @pytest.mark.parametrize("first_words, code", [
+        ("greeting + frame(b'no json')", "invalid_json"),
+        ("greeting + frame(b'[1]')", "not_an_object"),
+        ("greeting + b'\\xff\\xff\\xff\\xff'", "frame_too_large"),
+        ("frame(b'no json')", "invalid_json"),
+        ("greeting + greeting.replace(b'runtime_status', b'running_status')", "unknown_message_type"),
+    ])
+    def test_an_agent_that_breaks_the_protocol_at_once_is_not_waited_for(self, bad_agent, user, first_words, code):
+        """The greeting and what breaks the connection come in one read: there is never a channel to wait for."""
+        instance = bad_agent(talking_agent(first_words, "time.sleep(300)"))
+        watch = Stopwatch()
+        answer = instance.api.call(user, "shell", {"command": "true"})
+        assert watch.seconds < 6, "its mistake is noticed, not its silence"
+        assert answer.status == 502 and answer.code == "start_failed"
+        for part in (user, "broke the protocol", code, "connect "):
+            assert part in answer.message, part
+        assert instance.engine.of(user) == [], "nothing half-made stays"
+
+    def test_an_agent_whose_connections_are_lost_gets_its_time_and_the_error_says_how(self, bad_agent, user):
+        instance = bad_agent(talking_agent("greeting[:-3]", "s.close(); time.sleep(0.1)"),
+                             MAO_CONTAINER_START_TIMEOUT_MS=1500)
+        watch = Stopwatch()
+        answer = instance.api.call(user, "shell", {"command": "true"})
+        assert 1.5 <= watch.seconds < 8
+        assert answer.code == "start_timeout" and "in the middle of a frame" in answer.message
 
     def test_a_log_full_of_noise_does_not_blow_the_error_up(self, bad_agent, user):
         instance = bad_agent("#!/bin/bash\nhead -c 5M /dev/urandom\nfor i in {1..500}; do echo line $i; done\nexit 1\n")

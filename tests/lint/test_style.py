@@ -103,6 +103,7 @@ def test_a_planted_violation_is_found(style, tree, path, text, rule):
     ("docs/a.md", "install docker" + ".io; the root is /opt/data/workspace, {root}/wor" + "k/x\n"),
     ("docs/a.md", "\n" * 900),
     ("build/release/a.cpp", "if (co_await x()) go();\n"),
+    (".git", "gitdir: /wor" + "k/clone/.git/worktrees/other\n"),
 ])
 def test_what_only_looks_alike_passes(style, tree, path, text):
     tree.write(path, text)

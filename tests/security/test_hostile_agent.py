@@ -61,10 +61,12 @@ def parts():
             yield frame({"v": 1, "type": "part", "id": f"m{number}", "seq": sequence, "more": True, "data": LARGE})
 
 
-def talk():
+def talk(is_first):
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     connection.sendall(frame(STATUS))
+    # Only a start that went well leaves a container to attack from.
+    time.sleep(0.3 if is_first else 0)
     if behaviour == "evil-deaf":
         time.sleep(60)
     elif behaviour == "evil-slow":
@@ -86,11 +88,13 @@ def talk():
             connection.sendall(FLOODS[behaviour])
 
 
+first = True
 while True:
     try:
-        talk()
+        talk(first)
     except OSError:
         time.sleep(0.01)
+    first = False
 """
 ATTACKS = {
     "floods of small messages": ["evil-statuses", "evil-pongs", "evil-pings"],

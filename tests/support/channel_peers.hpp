@@ -20,6 +20,8 @@
 #include "protocol/channel/channel.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "protocol/wire/raw_frame.hpp"
+#include "tests/support/run_loop.hpp"
+#include "tests/support/unix_socket.hpp"
 #include "tests/support/wire_samples.hpp"
 
 namespace mao::testing {
@@ -32,16 +34,9 @@ class Loop {
 public:
     // Whether `condition` came true; no test waits longer than this for anything.
     template <class Condition>
-    bool until(Condition condition, Clock::duration limit = 20s)
+    bool until(Condition condition, Clock::duration limit = wait_limit)
     {
-        const auto deadline = Clock::now() + limit;
-        while (!condition()) {
-            if (Clock::now() > deadline) return false;
-            io.restart();
-            if (io.poll_one() == 0)
-                io.run_one_for(2ms); // one at a time: the condition is looked at in between
-        }
-        return true;
+        return run_until(io, std::move(condition), limit);
     }
 
     // All that is ready now, and what that makes ready; or the next thing within a few milliseconds.
@@ -53,13 +48,6 @@ public:
 
     boost::asio::io_context io{1};
 };
-
-inline std::pair<UniqueFd, UniqueFd> socket_pair()
-{
-    int fds[2] = {-1, -1};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
 
 inline void set_send_buffer(int fd, int bytes)
 {

@@ -15,9 +15,11 @@ namespace mao::testing {
 
 class TempTree {
 public:
-    TempTree()
+    TempTree() : TempTree(std::filesystem::temp_directory_path()) {}
+    // For a test to which /tmp means something.
+    explicit TempTree(const std::filesystem::path& below)
     {
-        std::string pattern = (std::filesystem::temp_directory_path() / "mao-test-XXXXXX").string();
+        std::string pattern = (below / "mao-test-XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
         root_ = std::filesystem::canonical(pattern).string();
     }
@@ -33,11 +35,13 @@ public:
     std::string path(const std::string& relative) const { return root_ + "/" + relative; }
 
     void directory(const std::string& relative) const { std::filesystem::create_directories(path(relative)); }
-    void file(const std::string& relative, const std::string& content = "x") const
+    // Its path.
+    std::string file(const std::string& relative, const std::string& content = "x") const
     {
         std::ofstream stream(path(relative), std::ios::binary);
         stream << content;
         if (!stream.flush()) throw std::runtime_error("cannot write " + relative);
+        return path(relative);
     }
     // `target` as it shall be stored in the link.
     void link(const std::string& relative, const std::string& target) const

@@ -7,7 +7,7 @@ import pytest
 from maotest import daemon
 from maotest.engine import image_exists
 from maotest.paths import AGENT, CONTROLD, IMAGE, MAOCTL
-from maotest.waiting import eventually
+from maotest.waiting import Stopwatch, eventually
 
 LOG_LINES_SHOWN = 60
 
@@ -65,6 +65,17 @@ def alice(mao):
     """A user with a ready runtime, shared by the tests of a file."""
     mao.warm("alice")
     return "alice"
+
+
+@pytest.fixture
+def alices_agent_stays_alive(mao, alice):
+    """ALIVE of the cases: the same agent, a fresh call answers, after the test."""
+    agent = mao.engine.init_pid(alice)
+    yield
+    watch = Stopwatch()
+    assert mao.api.output(alice, "echo ok") == "ok\n"
+    assert watch.seconds < 2
+    assert mao.engine.init_pid(alice) == agent
 
 
 @pytest.hookimpl(hookwrapper=True)

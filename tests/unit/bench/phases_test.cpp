@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "controlplane/log/line.hpp"
+
 namespace {
 
 using mao::bench::phase_milliseconds;
@@ -35,6 +37,18 @@ TEST_CASE("a phase that is not told is no zero")
 TEST_CASE("a phase whose name ends like another is told apart")
 {
     CHECK(phase_milliseconds("ready user=u phases=\"reconnect 9 ms, connect 3 ms\"", "u", "connect") == 3);
+}
+
+TEST_CASE("the daemon writes the line as it is read here")
+{
+    const std::string line =
+        "2026-01-01T10:00:00Z info " +
+        mao::control::log::text_line("a runtime is ready",
+                                     {{"user", "new1"},
+                                      {"container", "abc"},
+                                      {"phases", "plan 0.9 ms, start 310.4 ms, connect 5.5 ms"}});
+    CHECK(phase_milliseconds(line, "new1", "connect") == 5.5);
+    CHECK(phase_milliseconds(line, "new1", "plan") == 0.9);
 }
 
 } // namespace

@@ -66,7 +66,7 @@ TEST_CASE("every way to end is told to the one who watches")
         {"killed", "kill -KILL $$", 137, SIGKILL},
         {"terminated", "kill -TERM $$", 143, SIGTERM},
     };
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     for (const Row& row : rows) {
         CAPTURE(row.name);
         std::optional<ExitStatus> status;
@@ -81,7 +81,7 @@ TEST_CASE("every way to end is told to the one who watches")
 
 TEST_CASE("orphans are reaped and steal nobody's exit code")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     constexpr int count = 40;
     std::vector<std::optional<ExitStatus>> statuses(count);
     for (int i = 0; i < count; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("orphans are reaped and steal nobody's exit code")
 
 TEST_CASE("a child that ends before its parent knows its pid keeps its exit code")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     std::optional<ExitStatus> status;
     std::optional<Reaper::SpawnInFlight> in_flight(runtime.reaper);
     const pid_t pid = start("exit 7");
@@ -118,7 +118,7 @@ TEST_CASE("a child that ends before its parent knows its pid keeps its exit code
 
 TEST_CASE("a known child is told of while another spawn is in flight, unless an unknown one is first")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     const Reaper::SpawnInFlight in_flight(runtime.reaper);
     std::optional<ExitStatus> status;
     runtime.reaper.watch(start("exit 5"), [&](ExitStatus ended) { status = ended; });
@@ -128,7 +128,7 @@ TEST_CASE("a known child is told of while another spawn is in flight, unless an 
 
 TEST_CASE("a child whose watcher went away is reaped")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     const pid_t pid = start("exit 0");
     bool told = false;
     runtime.reaper.watch(pid, [&](ExitStatus) { told = true; });
@@ -139,7 +139,7 @@ TEST_CASE("a child whose watcher went away is reaped")
 
 TEST_CASE("no children is proof that nothing is left running")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     CHECK_FALSE(runtime.reaper.has_children());
     const pid_t pid = start("exec sleep 300");
     CHECK(runtime.reaper.has_children());
@@ -150,7 +150,7 @@ TEST_CASE("no children is proof that nothing is left running")
 
 TEST_CASE("a child that dies with its owner is killed and reaped")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     channel::Event changed(runtime.io.get_executor());
     SpawnRequest request;
     request.program = "/bin/sleep";

@@ -4,22 +4,19 @@
 
 #include <sys/prctl.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
-#include <string>
 
 #include "protocol/channel/task_group.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
 #include "runtime-agent/reaper.hpp"
+#include "tests/support/run_loop.hpp"
 
 namespace mao::agent::testing {
 
@@ -29,7 +26,7 @@ public:
         : reaper(io.get_executor()),
           pool(2),
           launcher(spawner, reaper, pool),
-          tasks(io.get_executor(), broken)
+          tasks(io.get_executor(), mao::testing::throw_on_broken)
     {
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         tasks.spawn("reaper", reaper.run());
@@ -47,28 +44,14 @@ public:
     template <class T>
     T run(boost::asio::awaitable<T> task)
     {
-        std::optional<T> result;
-        std::exception_ptr broken_by;
-        auto done = [&](std::exception_ptr exception, T value) {
-            broken_by = exception;
-            if (!exception) result.emplace(std::move(value));
-        };
-        boost::asio::co_spawn(io, std::move(task), done);
-        run_until([&] { return result || broken_by; });
-        if (broken_by) std::rethrow_exception(broken_by);
-        return std::move(*result);
+        return mao::testing::run_task(io, std::move(task));
     }
 
     template <class Condition>
     void run_until(Condition condition)
     {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() > deadline)
-                throw std::runtime_error("the test waited in vain");
-            if (io.stopped()) io.restart();
-            io.run_one_for(std::chrono::milliseconds(20));
-        }
+        if (!mao::testing::run_until(io, std::move(condition)))
+            throw std::runtime_error("the test waited in vain");
     }
 
     // What a Launcher prepares on its pool, given as it is.
@@ -90,12 +73,6 @@ public:
     CallTags tags;
     channel::TaskGroup tasks;
     Leftovers leftovers{pool, reaper, tasks};
-
-private:
-    static void broken(std::string_view task, std::string_view what)
-    {
-        throw std::runtime_error("task '" + std::string(task) + "' broke: " + std::string(what));
-    }
 };
 
 } // namespace mao::agent::testing

@@ -1,14 +1,9 @@
 #pragma once
-// Calls tools as the agent does, for a user whose directories are a fresh tree under /tmp/mao-test-…, removed with
+// Calls tools as the agent does, for a user whose directories are a fresh tree under /var/tmp/mao-test-…, removed with
 // the fixture. Not all of /tmp counts as the user's here: a test of what lies outside looks next to the tree.
-
-#include <stdlib.h>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,6 +11,7 @@
 #include "protocol/wire/envelope.hpp"
 #include "runtime-agent/tool_call.hpp"
 #include "runtime-agent/tool_table.hpp"
+#include "tests/support/temp_tree.hpp"
 #include "tests/unit/runtime-agent/runtime_fixture.hpp"
 
 namespace mao::agent::testing {
@@ -37,33 +33,19 @@ inline bool contains(const std::string& text, const std::string& part)
 
 class UserTree {
 public:
-    UserTree()
+    // By default outside of /tmp, which is one of the allowed roots.
+    explicit UserTree(const std::string& parent = "/var/tmp") : tree_(parent)
     {
-        // Outside of /tmp, which is one of the allowed roots.
-        std::string pattern = "/var/tmp/mao-test-XXXXXX";
-        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-        base = pattern;
         for (const char* name : {"ws", "home", "runtime", "deps", "skills", "uploads", "shared", "elsewhere"})
-            std::filesystem::create_directory(base + "/" + name);
+            tree_.directory(name);
     }
-    ~UserTree()
-    {
-        std::error_code ignored;
-        std::filesystem::remove_all(base, ignored);
-    }
-    UserTree(const UserTree&) = delete;
-    UserTree& operator=(const UserTree&) = delete;
 
-    std::string at(const std::string& relative) const { return base + "/" + relative; }
+    std::string at(const std::string& relative) const { return tree_.path(relative); }
     void write(const std::string& relative, const std::string& content) const
     {
-        std::ofstream(at(relative), std::ios::binary) << content;
+        tree_.file(relative, content);
     }
-    std::string read(const std::string& relative) const
-    {
-        std::ifstream file(at(relative), std::ios::binary);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
+    std::string read(const std::string& relative) const { return tree_.content(relative); }
 
     wire::Envelope envelope() const
     {
@@ -80,7 +62,11 @@ public:
         return envelope;
     }
 
-    std::string base;
+private:
+    mao::testing::TempTree tree_;
+
+public:
+    const std::string& base = tree_.root();
 };
 
 class Tools {

@@ -2,13 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/json/parse.hpp>
 
 #include "controlplane/api/routes.hpp"
 #include "controlplane/api/target.hpp"
+#include "tests/support/run_loop.hpp"
 
 using namespace mao;
 using namespace mao::control;
@@ -27,9 +26,7 @@ Answer ask(const Router& router, const std::string& target)
     Request request;
     REQUIRE(parse_target(target, request).has_value());
     asio::io_context loop;
-    auto reply = asio::co_spawn(loop, router.serve(request), asio::use_future);
-    loop.run();
-    const Reply got = reply.get();
+    const Reply got = mao::testing::run_task(loop, router.serve(request));
     return {got.status, json::parse(got.body)};
 }
 

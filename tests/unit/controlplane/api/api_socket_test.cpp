@@ -2,19 +2,19 @@
 
 #include <doctest/doctest.h>
 #include <grp.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "tests/unit/controlplane/api/scratch_directory.hpp"
+#include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 
 using namespace mao;
 using namespace mao::control;
+using mao::testing::listening_socket;
+using mao::testing::TempTree;
 
 namespace {
 
@@ -25,23 +25,11 @@ struct stat facts_of(const std::string& path)
     return facts;
 }
 
-// A socket that somebody bound; listening or, once the descriptor is gone, left over.
-UniqueFd bound_socket(const std::string& path)
-{
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path.c_str());
-    REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    REQUIRE(::listen(fd.get(), 1) == 0);
-    return fd;
-}
-
 } // namespace
 
 TEST_CASE("the socket is for its owner alone where the group does not exist")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto before = ::umask(0);
     const auto socket = ApiSocket::listen(scratch.path("new/dir/api.sock"), "no-such-group-here");
     ::umask(before);
@@ -52,7 +40,7 @@ TEST_CASE("the socket is for its owner alone where the group does not exist")
 
 TEST_CASE("the socket is for its owner and the group where that exists")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const group* const own = ::getgrgid(::getgid());
     REQUIRE(own != nullptr);
     const std::string name = own->gr_name;
@@ -64,7 +52,7 @@ TEST_CASE("the socket is for its owner and the group where that exists")
 
 TEST_CASE("the umask is as before")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto before = ::umask(027);
     const auto socket = ApiSocket::listen(scratch.path("api.sock"), "");
     CHECK(::umask(before) == 027);
@@ -73,15 +61,15 @@ TEST_CASE("the umask is as before")
 
 TEST_CASE("a left-over socket is replaced")
 {
-    const ScratchDirectory scratch;
-    bound_socket(scratch.path("api.sock")).reset();
+    const TempTree scratch;
+    listening_socket(scratch.path("api.sock")).reset();
     CHECK(ApiSocket::listen(scratch.path("api.sock"), "").has_value());
 }
 
 TEST_CASE("a socket on which somebody answers stays")
 {
-    const ScratchDirectory scratch;
-    const UniqueFd other = bound_socket(scratch.path("api.sock"));
+    const TempTree scratch;
+    const UniqueFd other = listening_socket(scratch.path("api.sock"));
     const auto inode = facts_of(scratch.path("api.sock")).st_ino;
     const auto socket = ApiSocket::listen(scratch.path("api.sock"), "");
     REQUIRE_FALSE(socket.has_value());
@@ -91,7 +79,7 @@ TEST_CASE("a socket on which somebody answers stays")
 
 TEST_CASE("a second daemon on the same path is refused")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto first = ApiSocket::listen(scratch.path("api.sock"), "");
     REQUIRE(first.has_value());
     const auto second = ApiSocket::listen(scratch.path("api.sock"), "");
@@ -102,7 +90,7 @@ TEST_CASE("a second daemon on the same path is refused")
 
 TEST_CASE("what is no socket at that path is never removed")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     std::ofstream(scratch.path("api.sock")) << "precious";
     std::filesystem::create_symlink(scratch.path("elsewhere"), scratch.path("link.sock"));
     for (const std::string& path : {scratch.path("api.sock"), scratch.path("link.sock")}) {
@@ -123,7 +111,7 @@ TEST_CASE("a path that fits no address is refused")
 
 TEST_CASE("the socket goes with its owner, another one in its place stays")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const std::string path = scratch.path("api.sock");
     {
         const auto socket = ApiSocket::listen(path, "");
@@ -134,7 +122,7 @@ TEST_CASE("the socket goes with its owner, another one in its place stays")
         const auto socket = ApiSocket::listen(path, "");
         REQUIRE(socket.has_value());
         ::unlink(path.c_str());
-        bound_socket(path).reset();
+        listening_socket(path).reset();
     }
     CHECK(std::filesystem::exists(path));
 }

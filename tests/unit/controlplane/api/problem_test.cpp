@@ -27,14 +27,23 @@ TEST_CASE("every code has a status of its kind")
         int status;
     };
     const Row rows[] = {
-        {ErrorCode::invalid_argument, 400},   {ErrorCode::malformed_request, 400},
-        {ErrorCode::unknown_tool, 404},       {ErrorCode::method_not_allowed, 405},
-        {ErrorCode::request_timeout, 408},    {ErrorCode::conflict, 409},
-        {ErrorCode::too_large, 413},          {ErrorCode::unsupported_media_type, 415},
-        {ErrorCode::headers_too_large, 431},  {ErrorCode::internal, 500},
-        {ErrorCode::unsupported, 501},        {ErrorCode::connection_lost, 502},
-        {ErrorCode::engine_unavailable, 503}, {ErrorCode::overloaded, 503},
-        {ErrorCode::deadline_exceeded, 504},  {ErrorCode::start_timeout, 504},
+        {ErrorCode::invalid_argument, 400},
+        {ErrorCode::malformed_request, 400},
+        {ErrorCode::unknown_tool, 404},
+        {ErrorCode::method_not_allowed, 405},
+        {ErrorCode::upgrade_required, 426},
+        {ErrorCode::request_timeout, 408},
+        {ErrorCode::conflict, 409},
+        {ErrorCode::too_large, 413},
+        {ErrorCode::unsupported_media_type, 415},
+        {ErrorCode::headers_too_large, 431},
+        {ErrorCode::internal, 500},
+        {ErrorCode::unsupported, 501},
+        {ErrorCode::connection_lost, 502},
+        {ErrorCode::engine_unavailable, 503},
+        {ErrorCode::overloaded, 503},
+        {ErrorCode::deadline_exceeded, 504},
+        {ErrorCode::start_timeout, 504},
     };
     for (const Row& row : rows)
         CHECK(status_of(row.code) == row.status);

@@ -2,17 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/system/system_error.hpp>
 
 #include "controlplane/api/target.hpp"
 #include "controlplane/log/log.hpp"
 #include "protocol/base/ensure.hpp"
+#include "tests/support/run_loop.hpp"
 
 using namespace mao;
 using namespace mao::control;
@@ -67,9 +66,7 @@ Reply serve(const Router& router, Method method, const std::string& target)
     request.method = method;
     REQUIRE(parse_target(target, request).has_value());
     asio::io_context loop;
-    auto reply = asio::co_spawn(loop, router.serve(request), asio::use_future);
-    loop.run();
-    return reply.get();
+    return mao::testing::run_task(loop, router.serve(request));
 }
 
 std::string header(const Reply& reply, std::string_view name)

@@ -4,9 +4,7 @@
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,7 +17,8 @@
 
 #include "controlplane/api/http_server.hpp"
 #include "protocol/base/unique_fd.hpp"
-#include "tests/unit/controlplane/api/scratch_directory.hpp"
+#include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 
 namespace mao::control {
 
@@ -75,7 +74,7 @@ public:
     }
 
 private:
-    ScratchDirectory scratch_;
+    mao::testing::TempTree scratch_;
     boost::asio::io_context loop_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{loop_.get_executor()};
     std::unique_ptr<HttpServer> server_;
@@ -86,10 +85,7 @@ class RawClient {
 public:
     explicit RawClient(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
     {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, path.c_str());
-        REQUIRE(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        REQUIRE(mao::testing::connect_to(mao::testing::address_of(path), fd_.get()) == 0);
     }
 
     // False when the server does not take it any more.

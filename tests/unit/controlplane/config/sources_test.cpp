@@ -4,37 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temp_tree.hpp"
+
 using namespace mao;
 using namespace mao::control;
+using mao::testing::TempTree;
 
 namespace {
-
-class ScratchDirectory {
-public:
-    ScratchDirectory()
-    {
-        char name[] = "/tmp/mao-config-XXXXXX";
-        REQUIRE(::mkdtemp(name) != nullptr);
-        path_ = name;
-    }
-    ScratchDirectory(const ScratchDirectory&) = delete;
-    ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-    ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-
-    std::string path(const std::string& name) const { return path_ + "/" + name; }
-    std::string file(const std::string& name, const std::string& text) const
-    {
-        std::ofstream(path(name)) << text;
-        return path(name);
-    }
-
-private:
-    std::string path_;
-};
 
 bool mentions(const Error& error, std::string_view text)
 {
@@ -136,7 +115,7 @@ TEST_CASE("only settings are read from the environment and a MAO_ name that is n
 
 TEST_CASE("a config file that was asked for must be there, the default one need not")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto missing = read_config_file(scratch.path("none"), ConfigFile::must_exist);
     REQUIRE_FALSE(missing.has_value());
     CHECK(missing.error().code() == ErrorCode::no_such_file);
@@ -148,7 +127,7 @@ TEST_CASE("a config file that was asked for must be there, the default one need 
 
 TEST_CASE("what is no regular file is refused as a config file and never waited for")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     REQUIRE(::mkfifo(scratch.path("fifo").c_str(), 0600) == 0);
     for (const std::string& path : {scratch.path("fifo"), scratch.path("."), std::string("/dev/zero")}) {
         CAPTURE(path);
@@ -160,7 +139,7 @@ TEST_CASE("what is no regular file is refused as a config file and never waited 
 
 TEST_CASE("a config file larger than 1 MiB is refused")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto path = scratch.file("large", std::string(1024 * 1024 + 1, '#'));
     const auto values = read_config_file(path, ConfigFile::must_exist);
     REQUIRE_FALSE(values.has_value());
@@ -169,7 +148,7 @@ TEST_CASE("a config file larger than 1 MiB is refused")
 
 TEST_CASE("the config file comes from the flag, else from the environment")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const std::string one = "MAO_CONFIG=" + scratch.file("one", "MAO_INSTANCE=one\n");
     const std::string two = scratch.file("two", "MAO_INSTANCE=two\n");
     const char* const environment[] = {one.c_str(), nullptr};
@@ -186,7 +165,7 @@ TEST_CASE("the config file comes from the flag, else from the environment")
 
 TEST_CASE("a config file that is named but missing stops the start")
 {
-    const ScratchDirectory scratch;
+    const TempTree scratch;
     const auto loaded = load_settings({{"MAO_CONFIG", scratch.path("none")}}, nullptr);
     REQUIRE_FALSE(loaded.has_value());
     CHECK(loaded.error().code() == ErrorCode::no_such_file);

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 #include "tests/unit/controlplane/api/running_server.hpp"
 
 using namespace mao;
@@ -33,13 +35,8 @@ struct Service {
 // A peer that accepts one connection, sends `bytes` and closes.
 class FalseDaemon {
 public:
-    explicit FalseDaemon(std::string bytes) : listening_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    explicit FalseDaemon(std::string bytes) : listening_(mao::testing::listening_socket(path()))
     {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, path().c_str());
-        REQUIRE(::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-        REQUIRE(::listen(listening_.get(), 1) == 0);
         thread_ = std::thread([this, bytes = std::move(bytes)] {
             const UniqueFd peer(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
             char request[4096];
@@ -51,7 +48,7 @@ public:
     std::string path() const { return scratch_.path("false.sock"); }
 
 private:
-    ScratchDirectory scratch_;
+    mao::testing::TempTree scratch_;
     UniqueFd listening_;
     std::thread thread_;
 };

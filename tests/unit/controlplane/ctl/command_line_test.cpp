@@ -138,7 +138,7 @@ TEST_CASE("the completion scripts know every command and option")
         for (const CommandRow& row : command_rows())
             CHECK(script.find(row.name) != std::string::npos);
         for (const char* option : {"--socket", "--json", "--help", "--version", "--quiet", "--workdir",
-                                   "--session", "--timeout", "--env", "--no-stdin"}) {
+                                   "--session", "--timeout", "--env", "--no-stdin", "--attach"}) {
             CAPTURE(option);
             CHECK(script.find(option) != std::string::npos);
         }

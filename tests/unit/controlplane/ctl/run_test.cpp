@@ -10,6 +10,8 @@
 
 #include "controlplane/api/body_reader.hpp"
 #include "controlplane/api/problem.hpp"
+#include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 #include "tests/unit/controlplane/api/running_server.hpp"
 
 using namespace mao;
@@ -253,14 +255,10 @@ TEST_CASE("doctor tells whether the daemon is ready and what it finds on its mac
 
 TEST_CASE("without a daemon every command says why and what to do, with exit code 3")
 {
-    const ScratchDirectory scratch;
+    const mao::testing::TempTree scratch;
     std::string too_long = "/tmp/";
     too_long.append(110, 'x');
-    UniqueFd left_over(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, scratch.path("left-over").c_str());
-    REQUIRE(::bind(left_over.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    mao::testing::listening_socket(scratch.path("left-over")).reset();
     struct Row {
         std::string name;
         std::string path;

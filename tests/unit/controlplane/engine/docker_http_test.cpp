@@ -1,7 +1,6 @@
 #include "controlplane/engine/docker_http.hpp"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cstring>
 
@@ -11,11 +10,13 @@
 
 #include "protocol/base/limits.hpp"
 #include "protocol/base/unique_fd.hpp"
+#include "tests/support/unix_socket.hpp"
 #include "tests/unit/controlplane/engine/fake_docker.hpp"
 
 using namespace mao;
 using namespace mao::control;
 using mao::control::testing::FakeDocker;
+using mao::testing::run_until;
 using mao::testing::TempTree;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -117,13 +118,9 @@ TEST_CASE("an engine whose queue is full is an error within the deadline")
     asio::local::stream_protocol::acceptor acceptor(io, path);
     acceptor.listen(0);
     std::vector<UniqueFd> waiting;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     for (;;) {
         waiting.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        if (::connect(waiting.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-            break;
+        if (mao::testing::connect_to(mao::testing::address_of(path), waiting.back().get()) != 0) break;
         REQUIRE(waiting.size() < 100);
     }
     std::optional<Result<DockerReply>> reply;
@@ -193,11 +190,9 @@ TEST_CASE("a cancelled request unwinds and is no error")
                 unwound = why.code() == asio::error::operation_aborted;
             }
         }));
-    while (docker.requests.empty())
-        docker.io.run_one();
+    REQUIRE(run_until(docker.io, [&] { return !docker.requests.empty(); }));
     cancel.emit(asio::cancellation_type::terminal);
-    while (!unwound && docker.io.run_one_for(1s) > 0) {}
-    CHECK(unwound);
+    CHECK(run_until(docker.io, [&] { return unwound; }));
 }
 
 TEST_CASE("a socket path that no address holds is a wrong setting")

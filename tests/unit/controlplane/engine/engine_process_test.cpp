@@ -1,10 +1,7 @@
 #include "controlplane/engine/engine_process.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +9,7 @@
 
 #include "protocol/base/unique_fd.hpp"
 #include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 
 using namespace mao;
 using namespace mao::control;
@@ -63,12 +61,7 @@ TEST_CASE("the process behind a socket is the one that listens")
 {
     const TempTree scratch;
     const auto path = scratch.root() + "/engine.sock";
-    const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    REQUIRE(::listen(listener.get(), 1) == 0);
+    const UniqueFd listener = mao::testing::listening_socket(path);
     CHECK(engine_pid(path).value_or(-1) == ::getpid());
 }
 

@@ -2,7 +2,6 @@
 // A scripted engine on a Unix socket of the test's own loop: answers by the beginning of the request line, in the order
 // of the script; what is not in the script gets 500. Keeps every request.
 
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "tests/support/run_loop.hpp"
 #include "tests/support/temp_tree.hpp"
 
 namespace mao::control::testing {
@@ -63,31 +63,13 @@ public:
     template <class T>
     T run(asio::awaitable<T> task)
     {
-        std::optional<T> value;
-        std::exception_ptr broken;
-        bool done = false;
-        io.restart(); // it may have run out of work before
-        asio::co_spawn(io, keep(std::move(task), value), [&](std::exception_ptr error) {
-            broken = error;
-            done = true;
-        });
-        while (!done && io.run_one_for(std::chrono::seconds(10)) > 0) {}
-        if (!done) std::abort(); // the task still refers to this frame
-        if (broken) std::rethrow_exception(broken);
-        return std::move(*value);
+        return mao::testing::run_task(io, std::move(task));
     }
 
 private:
     static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
     static void ignore(std::exception_ptr) {}
-
-    template <class T>
-    static asio::awaitable<void> keep(asio::awaitable<T> task, std::optional<T>& value)
-    {
-        T result = co_await std::move(task);
-        value.emplace(std::move(result));
-    }
 
     asio::awaitable<void> serve()
     {

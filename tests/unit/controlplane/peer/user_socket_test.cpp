@@ -22,10 +22,13 @@
 #include <boost/system/system_error.hpp>
 #include <doctest/doctest.h>
 
+#include "tests/support/run_loop.hpp"
 #include "tests/support/temp_tree.hpp"
+#include "tests/support/unix_socket.hpp"
 
 using namespace mao;
 using namespace mao::control;
+using mao::testing::run_until;
 using mao::testing::TempTree;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -42,12 +45,8 @@ UserId user(const std::string& text)
 
 int try_connect(const std::string& path, UniqueFd& into)
 {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     into = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return ::connect(into.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0
-                                                                                                   : errno;
+    return mao::testing::connect_to(mao::testing::address_of(path), into.get());
 }
 
 struct stat status_of(const std::string& path)
@@ -82,7 +81,7 @@ struct World {
     }
     void run_until_accepted()
     {
-        while (!accepted && !broken && io.run_one_for(5s) > 0) {}
+        REQUIRE(run_until(io, [this] { return accepted || broken; }));
     }
 
     std::optional<Accepted> accepted;
@@ -283,8 +282,7 @@ TEST_CASE("a cancelled accept unwinds and is no error")
                        cancel.slot(), [&](std::exception_ptr error) { unwound = error != nullptr; }));
     world.io.poll();
     cancel.emit(asio::cancellation_type::terminal);
-    while (!unwound && world.io.run_one_for(5s) > 0) {}
-    CHECK(unwound);
+    CHECK(run_until(world.io, [&] { return unwound; }));
     CHECK_FALSE(world.accepted);
 }
 

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <functional>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <doctest/doctest.h>
 
+#include "tests/support/run_loop.hpp"
 #include "tests/support/temp_tree.hpp"
 
 using namespace mao;
@@ -95,16 +95,7 @@ struct World {
                 .off_limits = {scratch.root() + "/e.sock"}};
     }
 
-    std::vector<Check> run()
-    {
-        std::vector<Check> checks;
-        asio::co_spawn(io, preflight(input, engine), [&](std::exception_ptr error, std::vector<Check> made) {
-            REQUIRE_FALSE(error);
-            checks = std::move(made);
-        });
-        io.run();
-        return checks;
-    }
+    std::vector<Check> run() { return mao::testing::run_task(io, preflight(input, engine)); }
 };
 
 const Check& named(const std::vector<Check>& checks, const std::string& name)

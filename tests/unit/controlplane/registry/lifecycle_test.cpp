@@ -91,6 +91,22 @@ TEST_CASE("each state of a user's container leads to one step")
                      f.started_now = true;
                  }),
          Step::failed},
+        {"adopted, the agent came back and broke the protocol",
+         changed(running, [](Facts& f) { f.agent_broken = true; }), Step::remove},
+        {"started by us, the agent broke the protocol",
+         changed(running,
+                 [](Facts& f) {
+                     f.agent_broken = true;
+                     f.started_now = true;
+                 }),
+         Step::failed},
+        {"the agent broke the protocol and was better the next time",
+         changed(running,
+                 [](Facts& f) {
+                     f.agent_broken = true;
+                     f.connected = true;
+                 }),
+         Step::ready},
         {"somebody else's container has the name",
          changed(running,
                  [](Facts& f) {
@@ -117,6 +133,10 @@ TEST_CASE("a failure names its code")
     Facts silent = healthy(Container::running);
     silent.started_now = silent.wait_expired = true;
     CHECK(next(silent).failure == ErrorCode::start_timeout);
+
+    Facts broken = healthy(Container::running);
+    broken.started_now = broken.agent_broken = true;
+    CHECK(next(broken).failure == ErrorCode::start_failed);
 
     Facts taken = healthy(Container::running);
     taken.ours = false;
@@ -154,7 +174,8 @@ TEST_CASE("every sequence of answers ends in ready or failed")
             case Step::await_connection:
                 facts.connected = coin();
                 facts.mounts_differ = coin();
-                facts.wait_expired = !facts.connected;
+                facts.agent_broken = !facts.connected && coin();
+                facts.wait_expired = !facts.connected && !facts.agent_broken;
                 break;
             case Step::remove:
             case Step::await_removal: {

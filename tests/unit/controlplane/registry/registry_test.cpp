@@ -5,37 +5,25 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
+#include "controlplane/registry/container_spec.hpp"
 #include "controlplane/registry/registry.hpp"
+#include "tests/support/run_loop.hpp"
 #include "tests/support/scripted_engine.hpp"
+#include "tests/support/temp_tree.hpp"
 
 using namespace mao;
 using namespace mao::control;
+using mao::testing::run_task;
+using mao::testing::run_until;
+using mao::testing::TempTree;
+using mao::testing::throw_on_broken;
 namespace asio = boost::asio;
 
 namespace {
-
-class TempTree {
-public:
-    TempTree()
-    {
-        std::string path = "/var/tmp/mao-registry-XXXXXX";
-        REQUIRE(::mkdtemp(path.data()) != nullptr);
-        path_ = path;
-    }
-    ~TempTree() { std::filesystem::remove_all(path_); }
-    TempTree(const TempTree&) = delete;
-    TempTree& operator=(const TempTree&) = delete;
-    std::string operator/(const char* name) const { return path_ + "/" + name; }
-
-private:
-    std::string path_;
-};
 
 Settings settings_in(const TempTree& tree)
 {
@@ -48,13 +36,13 @@ Settings settings_in(const TempTree& tree)
     settings.container_pids_max = 64;
     settings.container_tmpfs_megabytes = 16;
     settings.container_start_timeout = std::chrono::milliseconds(50);
-    settings.channel_dir = tree / "c";
-    settings.deps_dir = tree / "d";
-    settings.runtime_dir = tree / "r";
-    settings.user_home_dir = tree / "h";
-    settings.workspace_root = tree / "w";
-    settings.user_skills_dir = tree / "s";
-    settings.upload_dir = tree / "u";
+    settings.channel_dir = tree.path("c");
+    settings.deps_dir = tree.path("d");
+    settings.runtime_dir = tree.path("r");
+    settings.user_home_dir = tree.path("h");
+    settings.workspace_root = tree.path("w");
+    settings.user_skills_dir = tree.path("s");
+    settings.upload_dir = tree.path("u");
     return settings;
 }
 
@@ -72,16 +60,11 @@ mounts::Roots roots_of(const Settings& settings)
             .tmpfs_megabytes = 16};
 }
 
-void fail_on_broken(std::string_view task, std::string_view what)
-{
-    FAIL("task " << task << " broke: " << what);
-}
-
 struct Fixture {
     Fixture()
         : settings(settings_in(tree)),
           planner(roots_of(settings), probe),
-          audit(*AuditLog::open(tree / "audit"))
+          audit(*AuditLog::open(tree.path("audit")))
     {
         REQUIRE(make_roots(planner.roots()).has_value());
     }
@@ -100,16 +83,34 @@ struct Fixture {
     std::vector<Answer> ask_all(int callers, const std::string& workspace = "")
     {
         std::vector<Answer> answers;
-        channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+        channel::TaskGroup tasks(loop.get_executor(), throw_on_broken);
         for (int i = 0; i < callers; ++i)
             tasks.spawn("caller", ask("7", workspace, answers));
-        while (static_cast<int>(answers.size()) < callers && loop.run_one() != 0) {}
+        REQUIRE(run_until(loop, [&] { return static_cast<int>(answers.size()) == callers; }));
         tasks.spawn("shut down", shut_down());
+        loop.restart();
         loop.run();
         return answers;
     }
 
-    TempTree tree;
+    std::vector<Result<void>> stop_and_remove(const std::string& user)
+    {
+        std::vector<Result<void>> outcomes;
+        outcomes.push_back(run_task(loop, registry.stop(*UserId::parse(user))));
+        outcomes.push_back(run_task(loop, registry.remove(*UserId::parse(user))));
+        return outcomes;
+    }
+    Result<void> adopt() { return run_task(loop, registry.adopt()); }
+    // One of ours, as it is known from the engine alone.
+    ContainerFacts container_of(const std::string& user, ContainerState state)
+    {
+        ContainerFacts facts = engine.facts_of("mao-user-" + user);
+        facts.labels = {{std::string(label::instance), "mao"}, {std::string(label::user), user}};
+        facts.state = state;
+        return facts;
+    }
+
+    TempTree tree{"/var/tmp"}; // /tmp is no place for roots: a container has its own
     Settings settings;
     SystemPathProbe probe;
     mounts::Planner planner;
@@ -117,7 +118,8 @@ struct Fixture {
     test::ScriptedEngine engine;
     asio::io_context loop{1};
     asio::thread_pool pool{1};
-    Registry registry{loop.get_executor(), pool, settings, engine, planner, audit};
+    Terminals terminals{loop.get_executor(), audit};
+    Registry registry{loop.get_executor(), pool, settings, engine, planner, audit, terminals};
 };
 
 } // namespace
@@ -184,6 +186,64 @@ TEST_CASE("a name taken by somebody in between is freed once, then used")
     REQUIRE_FALSE(answers.at(0)); // no agent connects to a scripted engine
     CHECK(answers.at(0).error().code() == ErrorCode::start_timeout);
     CHECK(fixture.engine.count("create") == 2);
+}
+
+TEST_CASE("a user who has no runtime is not in the table after a refused request")
+{
+    Fixture fixture;
+    for (const auto& outcome : fixture.stop_and_remove("7")) {
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code() == ErrorCode::container_not_found);
+    }
+    fixture.engine.failing.emplace("inspect", Error(ErrorCode::engine_unavailable, "nobody listens"));
+    for (const auto& outcome : fixture.stop_and_remove("7")) {
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code() == ErrorCode::engine_unavailable);
+    }
+    CHECK(fixture.registry.plan_of(*UserId::parse("7")));
+    const auto answers = fixture.ask_all(3, fixture.settings.workspace_root + "/8/project");
+    CHECK(answers.at(0).error().code() == ErrorCode::workspace_outside);
+    CHECK(fixture.registry.find(*UserId::parse("7")) == nullptr);
+    CHECK(fixture.registry.all().empty());
+}
+
+TEST_CASE("a container of ours that this daemon did not know is stopped and removed all the same")
+{
+    Fixture fixture;
+    fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::running));
+    for (const auto& outcome : fixture.stop_and_remove("7"))
+        CHECK(outcome);
+    CHECK(fixture.engine.containers.empty());
+    CHECK(fixture.engine.count("stop") == 1);
+}
+
+TEST_CASE("half-made containers are removed at the start and leave no entry")
+{
+    Fixture fixture;
+    fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::created));
+    CHECK(fixture.adopt());
+    CHECK(fixture.engine.containers.empty());
+    CHECK(fixture.registry.all().empty());
+}
+
+TEST_CASE("a start that fails before it did anything leaves the runtime as it was")
+{
+    for (const std::string verb : {"image", "inspect", ""}) {
+        CAPTURE(verb);
+        Fixture fixture;
+        fixture.engine.containers.emplace("mao-user-7", fixture.container_of("7", ContainerState::running));
+        CHECK(fixture.adopt());
+        if (!verb.empty())
+            fixture.engine.failing.emplace(verb, Error(ErrorCode::engine_timeout, "no answer"));
+        const std::string others = fixture.settings.workspace_root + "/8/project";
+        const auto answers = fixture.ask_all(1, verb.empty() ? others : "");
+        REQUIRE_FALSE(answers.at(0));
+        const Runtime* runtime = fixture.registry.find(*UserId::parse("7"));
+        REQUIRE(runtime != nullptr);
+        CHECK(runtime->state == RuntimeState::running);
+        CHECK(runtime->container.has_value());
+        CHECK(fixture.engine.containers.size() == 1);
+    }
 }
 
 TEST_CASE("a workspace outside the user's roots is refused before the engine is asked")

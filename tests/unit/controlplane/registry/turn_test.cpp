@@ -10,16 +10,13 @@
 
 #include "controlplane/registry/turn.hpp"
 #include "protocol/channel/task_group.hpp"
+#include "tests/support/run_loop.hpp"
 
 using namespace mao;
+using mao::testing::throw_on_broken;
 namespace asio = boost::asio;
 
 namespace {
-
-void fail_on_broken(std::string_view task, std::string_view what)
-{
-    FAIL("task " << task << " broke: " << what);
-}
 
 asio::awaitable<void> yield_once()
 {
@@ -42,7 +39,7 @@ TEST_CASE("operations of one user run one after another, in order of arrival")
 {
     asio::io_context loop;
     control::Turn turn(loop.get_executor());
-    channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+    channel::TaskGroup tasks(loop.get_executor(), throw_on_broken);
     std::vector<std::string> log;
     for (const char* name : {"a", "b", "c"})
         tasks.spawn(name, work(turn, name, log));
@@ -55,8 +52,8 @@ TEST_CASE("a waiter that is cancelled does not hold up those behind it")
 {
     asio::io_context loop;
     control::Turn turn(loop.get_executor());
-    channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
-    auto impatient = std::make_unique<channel::TaskGroup>(loop.get_executor(), fail_on_broken);
+    channel::TaskGroup tasks(loop.get_executor(), throw_on_broken);
+    auto impatient = std::make_unique<channel::TaskGroup>(loop.get_executor(), throw_on_broken);
     std::vector<std::string> log;
     tasks.spawn("first", work(turn, "first", log));
     impatient->spawn("impatient", work(turn, "impatient", log));
@@ -71,8 +68,8 @@ TEST_CASE("a turn is given back when its holder is cancelled in the middle")
 {
     asio::io_context loop;
     control::Turn turn(loop.get_executor());
-    channel::TaskGroup holder(loop.get_executor(), fail_on_broken);
-    channel::TaskGroup tasks(loop.get_executor(), fail_on_broken);
+    channel::TaskGroup holder(loop.get_executor(), throw_on_broken);
+    channel::TaskGroup tasks(loop.get_executor(), throw_on_broken);
     std::vector<std::string> log;
     holder.spawn("holder", work(turn, "holder", log));
     tasks.spawn("next", work(turn, "next", log));

@@ -85,7 +85,7 @@ TEST_CASE("being below is a matter of whole components")
 
 TEST_CASE("magic links lead nowhere, symlinks do, loops end")
 {
-    const testing::UserTree tree;
+    const agent::testing::UserTree tree;
     tree.write("ws/file", "x");
     std::filesystem::create_symlink("/proc/self/root", tree.at("ws/magic"));
     std::filesystem::create_symlink(tree.at("ws/file"), tree.at("ws/link"));

@@ -30,7 +30,7 @@ std::string content(const json::object& result)
 
 TEST_CASE("a text file is returned as it is, with what is known of it")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/a.txt", "one\r\ntwo\nthree");
     const auto result = tools.result("read_file", {{"path", tools.tree.at("ws/a.txt")}});
     CHECK(content(result) == "one\r\ntwo\nthree");
@@ -45,7 +45,7 @@ TEST_CASE("a text file is returned as it is, with what is known of it")
 
 TEST_CASE("a window says where the next one begins")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/a.txt", "1\n2\n3\n4\n5\n");
     const auto middle = tools.result("read_file", {{"path", "a.txt"}, {"offset", 2}, {"limit", 2}});
     CHECK(content(middle) == "2\n3\n");
@@ -59,7 +59,7 @@ TEST_CASE("a window says where the next one begins")
 
 TEST_CASE("every root of the user can be read, by symlinks from one to another too")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const std::string root : {"ws", "home", "runtime", "deps", "skills", "uploads", "shared"}) {
         CAPTURE(root);
         tools.tree.write(root + "/f", root);
@@ -71,7 +71,7 @@ TEST_CASE("every root of the user can be read, by symlinks from one to another t
 
 TEST_CASE("what is outside is refused alike, whether it exists or not")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("elsewhere/secret", "s");
     std::filesystem::create_symlink(tools.tree.at("elsewhere/secret"), tools.tree.at("ws/link"));
     std::filesystem::create_symlink("/proc/self/root", tools.tree.at("ws/m"));
@@ -100,7 +100,7 @@ TEST_CASE("what is outside is refused alike, whether it exists or not")
 
 TEST_CASE("odd paths have their own errors")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/f.txt", "x");
     std::filesystem::create_symlink("b", tools.tree.at("ws/a"));
     std::filesystem::create_symlink("a", tools.tree.at("ws/b"));
@@ -150,7 +150,7 @@ TEST_CASE("odd paths have their own errors")
 
 TEST_CASE("bad windows are refused by name")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const json::object& more :
          {json::object{{"offset", 0}}, json::object{{"offset", -1}}, json::object{{"limit", 0}},
           json::object{{"limit", "5"}}, json::object{{"ofset", 1}}}) {
@@ -165,7 +165,7 @@ TEST_CASE("bad windows are refused by name")
 
 TEST_CASE("the first line of a sparse file of 8 GiB is there at once, in little memory")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/big", "first\n");
     REQUIRE(::truncate(tools.tree.at("ws/big").c_str(), off_t{8} << 30) == 0);
     rusage before{};
@@ -185,7 +185,7 @@ TEST_CASE("the first line of a sparse file of 8 GiB is there at once, in little 
 
 TEST_CASE("empty and binary files are said to be so")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/empty", "");
     const auto empty = tools.result("read_file", {{"path", "empty"}});
     CHECK(content(empty) == "");
@@ -206,15 +206,15 @@ TEST_CASE("empty and binary files are said to be so")
 
 TEST_CASE("a file that grows while it is read ends")
 {
-    testing::Tools tools;
-    const auto written = tools.exec("yes > g & sleep 0.02"); // goes on for a moment after its call
+    agent::testing::Tools tools;
+    const auto written = tools.exec("yes > g & until [ -s g ]; do :; done"); // yes goes on for a moment
     const auto result = tools.result("read_file", {{"path", "g"}, {"limit", 50'000}});
     CHECK(content(result).starts_with("y\ny\n"));
 }
 
 TEST_CASE("reading is given up when the call is cancelled")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/big", "first\n");
     REQUIRE(::truncate(tools.tree.at("ws/big").c_str(), off_t{8} << 30) == 0);
     CallContext context(tools.services, std::nullopt);

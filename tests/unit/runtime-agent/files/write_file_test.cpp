@@ -44,7 +44,7 @@ TEST_CASE("content is written exactly, and made or replaced is told")
                                     std::string("a\0b", 3),
                                     "é🍸",
                                     std::string(1 << 20, 'm')};
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const std::string& text : contents) {
         CAPTURE(text.size());
         fs::remove(tools.tree.at("ws/f"));
@@ -64,7 +64,7 @@ TEST_CASE("content is written exactly, and made or replaced is told")
 TEST_CASE("a new file has the usual mode, missing parents are made")
 {
     ::umask(022);
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto made = tools.result("write_file", {{"path", "a/b//c/./f.txt"}, {"content", "x"}});
     CHECK(made.at("path").as_string() == tools.tree.at("ws/a/b/c/f.txt"));
     CHECK((status_of(tools.tree.at("ws/a/b/c/f.txt")).st_mode & 07777) == 0644);
@@ -73,7 +73,7 @@ TEST_CASE("a new file has the usual mode, missing parents are made")
 
 TEST_CASE("mode, owner and attributes of a replaced file stay")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const std::string path = tools.tree.at("ws/f");
     for (const mode_t mode : {0755U, 0640U, 02750U, 0444U, 04711U}) {
         CAPTURE(mode);
@@ -98,7 +98,7 @@ TEST_CASE("mode, owner and attributes of a replaced file stay")
 
 TEST_CASE("a symlink is written through and stays one")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/real.md", "hello\n");
     fs::create_symlink("real.md", tools.tree.at("ws/l1"));
     fs::create_symlink("l1", tools.tree.at("ws/l2"));
@@ -116,7 +116,7 @@ TEST_CASE("a symlink is written through and stays one")
 
 TEST_CASE("a file with several names is not forked")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/real.md", "old");
     fs::create_hard_link(tools.tree.at("ws/real.md"), tools.tree.at("ws/h.md"));
     const auto result = tools.call("write_file", {{"path", "h.md"}, {"content", "new"}});
@@ -129,7 +129,7 @@ TEST_CASE("a file with several names is not forked")
 
 TEST_CASE("what may not be written is refused and nothing is left behind")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("elsewhere/f", "old");
     tools.tree.write("shared/S.md", "old");
     tools.tree.write("ws/file", "old");
@@ -190,7 +190,7 @@ TEST_CASE("what may not be written is refused and nothing is left behind")
 
 TEST_CASE("a full disk leaves the old file and no other")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const std::string disk = tools.tree.at("ws/disk");
     fs::create_directory(disk);
     if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
@@ -211,7 +211,7 @@ TEST_CASE("a full disk leaves the old file and no other")
 
 TEST_CASE("a read-only file system is an error that says so")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const std::string mounted = tools.tree.at("ws/ro");
     fs::create_directory(mounted);
     tools.tree.write("ws/ro/f", "old");
@@ -246,7 +246,7 @@ TEST_CASE("arguments are checked by name")
          "content: must be a string, not the number 5"},
         {"an unknown argument", {{"path", "f"}, {"contents", "x"}}, "did you mean 'content'?"},
     };
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const Row& row : rows) {
         CAPTURE(row.name);
         const auto result = tools.call("write_file", row.arguments);

@@ -43,7 +43,7 @@ constexpr rlim_t untagged = 1000;
 
 // A command of bash as the agent starts one: own session, tagged. It says "ready" before it goes on.
 struct Command {
-    Command(testing::Runtime& runtime, const std::string& text)
+    Command(agent::testing::Runtime& runtime, const std::string& text)
         : tag(runtime.tags.take()), changed(runtime.io.get_executor())
     {
         int ends[2] = {-1, -1};
@@ -152,7 +152,7 @@ TEST_CASE("everything is what descends from the agent, whatever its tag")
 
 TEST_CASE("a process that forked twice, made its own session and cleared its environment is found and ended")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     Command command(runtime, "(env -i setsid bash -c '(exec sleep 300) & echo $!' &); wait; sleep 300");
     const pid_t hidden = std::stoi(command.read_line());
     const auto members = pids_of(members_now(command));
@@ -167,7 +167,7 @@ TEST_CASE("a process that forked twice, made its own session and cleared its env
 
 TEST_CASE("a tree that ignores TERM is killed after the grace")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     Command command(runtime, "trap '' TERM INT HUP; (trap '' TERM; while :; do sleep 300; done) & echo "
                              "ready; while :; do sleep 300; done");
     REQUIRE(command.read_line() == "ready");
@@ -182,7 +182,7 @@ TEST_CASE("a tree that ignores TERM is killed after the grace")
 
 TEST_CASE("a stopped process is ended within the grace")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     Command command(runtime, "echo $$; kill -STOP $$; sleep 300");
     const pid_t pid = std::stoi(command.read_line());
     runtime.run_until([&] { return read_process(pid)->state == 'T'; });
@@ -193,7 +193,7 @@ TEST_CASE("a stopped process is ended within the grace")
 
 TEST_CASE("a tree that keeps forking is stopped before it is killed")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     // Two at a time are alive, each replaces itself by a new one at once; TERM is ignored.
     Command command(runtime,
                     "trap '' TERM; f() { sleep 0.01; (f) & exit; }; (f) & (f) & echo ready; wait; sleep 300");
@@ -204,7 +204,7 @@ TEST_CASE("a tree that keeps forking is stopped before it is killed")
 
 TEST_CASE("a call's end leaves other calls' processes alone")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     Command first(runtime, "echo ready; sleep 300");
     Command second(runtime, "echo ready; sleep 300");
     REQUIRE(first.read_line() == "ready");
@@ -217,7 +217,7 @@ TEST_CASE("a call's end leaves other calls' processes alone")
 
 TEST_CASE("an empty tree ends at once")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     const CallTags::Tag unused = runtime.tags.take();
     CHECK(runtime.run(end_processes(runtime.pool, ProcessTree(unused.pending_signals_max(), {}), 2s)));
 }

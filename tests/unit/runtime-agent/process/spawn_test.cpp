@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "tests/support/temp_tree.hpp"
 #include "tests/unit/runtime-agent/runtime_fixture.hpp"
 
 using namespace mao;
@@ -32,7 +33,7 @@ SpawnRequest bash(const std::string& command)
 }
 
 // Runs the request with standard input from /dev/null and both outputs in one pipe.
-Outcome outcome_of(testing::Runtime& runtime, SpawnRequest request)
+Outcome outcome_of(agent::testing::Runtime& runtime, SpawnRequest request)
 {
     int ends[2] = {-1, -1};
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -57,7 +58,7 @@ Outcome outcome_of(testing::Runtime& runtime, SpawnRequest request)
 
 TEST_CASE("a child has its three descriptors and no other")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     // Left open on purpose, and inheritable: what somebody else's code might do.
     const UniqueFd leaked(::open("/dev/zero", O_RDONLY));
     const Outcome outcome = outcome_of(runtime, bash("cd /proc/self/fd; echo *"));
@@ -66,7 +67,7 @@ TEST_CASE("a child has its three descriptors and no other")
 
 TEST_CASE("sources that lie among the targets are not overwritten before their turn")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     // 0 and 1 of this process swapped: each source is the other's target.
     const UniqueFd saved_in(::fcntl(0, F_DUPFD_CLOEXEC, 10));
     int ends[2] = {-1, -1};
@@ -115,7 +116,7 @@ TEST_CASE("what a child inherits")
         {"only the given environment", "env -u _ -u PWD -u SHLVL -u OLDPWD", "PATH=/usr/bin:/bin\n"},
     };
     ::signal(SIGPIPE, SIG_IGN);
-    testing::Runtime runtime; // blocks SIGCHLD
+    agent::testing::Runtime runtime; // blocks SIGCHLD
     for (const Row& row : rows) {
         CAPTURE(row.name);
         CHECK(outcome_of(runtime, bash(row.command)).output == row.expected);
@@ -124,7 +125,7 @@ TEST_CASE("what a child inherits")
 
 TEST_CASE("a child carries the tag it was given, and the agent's own limit stays")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_SIGPENDING, &before) == 0);
     SpawnRequest request = bash("ulimit -Si");
@@ -137,7 +138,7 @@ TEST_CASE("a child carries the tag it was given, and the agent's own limit stays
 
 TEST_CASE("children have the soft limit of open files that is meant for them")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     Spawner limited(rlim_t{1000});
     Launcher launcher(limited, runtime.reaper, runtime.pool);
     SpawnRequest request = bash("sleep 0.05; ulimit -Sn");
@@ -156,20 +157,20 @@ TEST_CASE("children have the soft limit of open files that is meant for them")
 
 TEST_CASE("a child starts in the directory it was given, though it was renamed meanwhile")
 {
-    testing::Runtime runtime;
-    char before[] = "/tmp/mao-spawn-XXXXXX";
-    REQUIRE(::mkdtemp(before) != nullptr);
-    const std::string after = std::string(before) + "-moved";
+    agent::testing::Runtime runtime;
+    const mao::testing::TempTree tree;
+    tree.directory("before");
+    const std::string before = tree.path("before");
+    const std::string after = tree.path("after");
     SpawnRequest request = bash("pwd");
-    request.directory = UniqueFd(::open(before, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    REQUIRE(::rename(before, after.c_str()) == 0);
+    request.directory = UniqueFd(::open(before.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::rename(before.c_str(), after.c_str()) == 0);
     CHECK(outcome_of(runtime, std::move(request)).output == after + "\n");
-    ::rmdir(after.c_str());
 }
 
 TEST_CASE("what can't be started is told by its code")
 {
-    testing::Runtime runtime;
+    agent::testing::Runtime runtime;
     SpawnRequest missing = bash("true");
     missing.program = "/nowhere/bash";
     const auto no_program = runtime.spawner.spawn(missing);

@@ -12,8 +12,8 @@ using namespace mao;
 using namespace mao::agent;
 using namespace std::chrono_literals;
 namespace json = boost::json;
-using testing::code;
-using testing::text;
+using agent::testing::code;
+using agent::testing::text;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("a background process that holds the output open does not hold up the 
     };
     for (const std::string& command : commands) {
         CAPTURE(command);
-        testing::Tools tools;
+        agent::testing::Tools tools;
         const auto start = std::chrono::steady_clock::now();
         const auto result = tools.exec(command);
         CHECK(std::chrono::steady_clock::now() - start < 1s);
@@ -51,14 +51,14 @@ TEST_CASE("a background process that holds the output open does not hold up the 
 
 TEST_CASE("output that comes after the command's end is not its output")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto result = tools.exec("(sleep 0.2; echo late) & echo now");
     CHECK(text(result, "stdout") == "now\n");
 }
 
 TEST_CASE("an enlarged pipe that is refilled all the time does not hold up the end")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto start = std::chrono::steady_clock::now();
     const auto result =
         tools.exec("python3 -c 'import fcntl; fcntl.fcntl(1, 1031, 1 << 20)'; yes & sleep 0.05; exit 3");
@@ -68,7 +68,7 @@ TEST_CASE("an enlarged pipe that is refilled all the time does not hold up the e
 
 TEST_CASE("everything printed before the end is returned, though the end comes first")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (int i = 0; i < 20; ++i) {
         CAPTURE(i);
         CHECK(text(tools.exec("head -c 20000 /dev/zero | tr '\\0' x; echo; echo end >&2"), "stdout").size() ==
@@ -78,7 +78,7 @@ TEST_CASE("everything printed before the end is returned, though the end comes f
 
 TEST_CASE("a time-out ends every process of the call and returns what was printed")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto start = std::chrono::steady_clock::now();
     const auto result = tools.exec(
         "echo part; (setsid sh -c 'echo $$ > hidden; sleep 5; echo late > late' &); sleep 60 & wait",
@@ -95,7 +95,7 @@ TEST_CASE("a time-out ends every process of the call and returns what was printe
 
 TEST_CASE("a cancelled call ends at once, with what was printed")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     CallContext context(tools.services, std::nullopt);
     boost::asio::steady_timer soon(tools.runtime.io, 100ms);
     soon.async_wait([&](const boost::system::error_code&) { context.cancel(); });

@@ -10,13 +10,13 @@
 
 using namespace mao;
 using namespace mao::agent;
-using testing::code;
-using testing::contains;
-using testing::text;
+using agent::testing::code;
+using agent::testing::contains;
+using agent::testing::text;
 
 TEST_CASE("bytes that are no UTF-8 are shown and break nothing")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     CHECK(text(tools.exec("printf 'ok-before\\n\\201 raw\\nok-after\\n'"), "stdout") ==
           "ok-before\n\xEF\xBF\xBD raw\nok-after\n");
     CHECK(text(tools.exec("printf '\\360\\237\\230'"), "stdout") == "\xEF\xBF\xBD");
@@ -29,7 +29,7 @@ TEST_CASE("bytes that are no UTF-8 are shown and break nothing")
 
 TEST_CASE("a long output is returned in part, and whole in a file")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto result = tools.exec("echo FIRST; seq 1 100000; echo LAST");
     CHECK(result.at("truncated").as_bool());
     CHECK(text(result, "stdout").starts_with("FIRST\n1\n2\n"));
@@ -46,7 +46,7 @@ TEST_CASE("a long output is returned in part, and whole in a file")
 
 TEST_CASE("an output little over the limit is whole in a file too")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto result = tools.exec("head -c 30001 /dev/zero | tr '\\0' x >&2");
     CHECK(result.at("truncated").as_bool());
     CHECK(text(result, "stdout") == "");
@@ -56,7 +56,7 @@ TEST_CASE("an output little over the limit is whole in a file too")
 
 TEST_CASE("the file of an endless output is capped, and memory with it")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     rusage before{};
     ::getrusage(RUSAGE_SELF, &before);
     const auto result = tools.exec("head -c 60M /dev/zero | tr '\\0' x");
@@ -71,7 +71,7 @@ TEST_CASE("the file of an endless output is capped, and memory with it")
 
 TEST_CASE("a symlink in the place of the output directory is not followed")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     std::filesystem::create_directory_symlink(tools.tree.at("elsewhere"),
                                               tools.tree.at("runtime/shellOutput"));
     const auto result = tools.exec("seq 1 100000");

@@ -10,9 +10,9 @@
 using namespace mao;
 using namespace mao::agent;
 namespace json = boost::json;
-using testing::code;
-using testing::contains;
-using testing::text;
+using agent::testing::code;
+using agent::testing::contains;
+using agent::testing::text;
 
 TEST_CASE("a command's exit code and output are its own")
 {
@@ -51,7 +51,7 @@ TEST_CASE("a command's exit code and output are its own")
          "   a 001   b 177   c\n", ""},
         {"characters beyond ASCII", "echo 'é🍸'", 0, "é🍸\n", ""},
     };
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const Row& row : rows) {
         CAPTURE(row.name);
         const auto result = tools.exec(row.command);
@@ -70,7 +70,7 @@ TEST_CASE("a heredoc without a final newline is written byte for byte")
 {
     for (const std::string redirection : {"<<'EOF'", "<<-'EOF'"}) {
         CAPTURE(redirection);
-        testing::Tools tools;
+        agent::testing::Tools tools;
         const auto result = tools.exec("cat > h.txt " + redirection + "\n  a $HOME 'q' \"d\"\n # x\ty\nEOF");
         CHECK(code(result) == 0);
         CHECK(text(result, "stdout") == "");
@@ -80,7 +80,7 @@ TEST_CASE("a heredoc without a final newline is written byte for byte")
 
 TEST_CASE("a shell that ends by a signal says which")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const auto& [name, number] : {std::pair{"KILL", 9}, std::pair{"TERM", 15}, std::pair{"SEGV", 11}}) {
         CAPTURE(name);
         const auto result = tools.exec(std::string("kill -") + name + " $$");
@@ -92,7 +92,7 @@ TEST_CASE("a shell that ends by a signal says which")
 
 TEST_CASE("a command of any size runs")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const std::size_t size : {131'070UL, 131'072UL, 2'000'000UL}) {
         CAPTURE(size);
         const auto result = tools.exec(": " + std::string(size, 'A') + "; echo ok");
@@ -105,7 +105,7 @@ TEST_CASE("a command of any size runs")
 
 TEST_CASE("the command is in no argument list and no environment")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto result =
         tools.exec("tr '\\0' '\\n' < /proc/$$/cmdline; tr '\\0' '\\n' < /proc/$$/environ # MARKER-7");
     CHECK(code(result) == 0);
@@ -115,7 +115,7 @@ TEST_CASE("the command is in no argument list and no environment")
 
 TEST_CASE("user code has descriptors 0, 1 and 2 only")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     // The fourth is the directory being listed.
     CHECK(text(tools.exec("ls /proc/self/fd | tr '\\n' ' '"), "stdout") == "0 1 2 3 ");
     CHECK(text(tools.exec("(exec ls /proc/self/fd) | tr '\\n' ' '"), "stdout") == "0 1 2 3 ");
@@ -124,7 +124,7 @@ TEST_CASE("user code has descriptors 0, 1 and 2 only")
 
 TEST_CASE("standard input is empty or what was given")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     CHECK(text(tools.exec("cat; echo end"), "stdout") == "end\n");
     CHECK(text(tools.exec("cat", {{"stdin", "a\nb"}}), "stdout") == "a\nb");
     CHECK(text(tools.exec("read -r x; read -r y; echo $y$x; read -r || echo eof", {{"stdin", "a\nb\n"}}),
@@ -134,7 +134,7 @@ TEST_CASE("standard input is empty or what was given")
 
 TEST_CASE("there is no terminal to ask on")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     const auto opened = tools.exec("exec 3</dev/tty");
     CHECK(code(opened) == 1);
     CHECK(contains(text(opened, "stderr"), "No such device or address"));
@@ -145,7 +145,7 @@ TEST_CASE("there is no terminal to ask on")
 
 TEST_CASE("text is UTF-8 and nothing warns of a locale")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     CHECK(text(tools.exec("locale charmap"), "stdout") == "UTF-8\n");
     CHECK(text(tools.exec("bash -c true"), "stderr") == "");
 }
@@ -153,7 +153,7 @@ TEST_CASE("text is UTF-8 and nothing warns of a locale")
 TEST_CASE("the environment is the runtime's own and what the call adds")
 {
     ::setenv("MAO_TEST_LEAK", "from the agent", 1);
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.user_envelope.mao_token = Secret(std::string("tok-1"));
     tools.user_envelope.lark = wire::LarkToken{"app-1", Secret(std::string("uat-1"))};
     const auto result = tools.exec("env | grep -v -e ^_= -e ^SHLVL= | sort", {{"env", {{"A_VALUE", "x y"}}}});
@@ -182,7 +182,7 @@ TEST_CASE("a bad environment is refused before anything runs")
         {"a protected name", {{"LD_PRELOAD", "/x.so"}}, ErrorCode::invalid_argument},
         {"not a name", {{"A-B", "x"}}, ErrorCode::invalid_argument},
     };
-    testing::Tools tools;
+    agent::testing::Tools tools;
     for (const Row& row : rows) {
         CAPTURE(row.name);
         const auto result = tools.call("shell", {{"command", "touch ran"}, {"env", row.env}});
@@ -195,7 +195,7 @@ TEST_CASE("a bad environment is refused before anything runs")
 
 TEST_CASE("where a command runs")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     std::filesystem::create_directory(tools.tree.at("ws/sub"));
     std::filesystem::create_directory_symlink(tools.tree.at("skills"), tools.tree.at("ws/link"));
     struct Row {
@@ -221,7 +221,7 @@ TEST_CASE("where a command runs")
 
 TEST_CASE("a working directory that can't be is an error that names it")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     tools.tree.write("ws/file", "");
     struct Row {
         const char* name;
@@ -250,7 +250,7 @@ TEST_CASE("a working directory that can't be is an error that names it")
 
 TEST_CASE("a working directory that the command removed is not reported")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     std::filesystem::create_directory(tools.tree.at("ws/d"));
     const auto result = tools.exec("rmdir ../d; echo hi; /bin/echo ext", {{"workdir", "d"}});
     CHECK(text(result, "stdout") == "hi\next\n");
@@ -259,7 +259,7 @@ TEST_CASE("a working directory that the command removed is not reported")
 
 TEST_CASE("many calls at once keep to themselves")
 {
-    testing::Tools tools;
+    agent::testing::Tools tools;
     constexpr int count = 60;
     std::vector<std::unique_ptr<CallContext>> contexts;
     std::vector<json::object> arguments(count);

@@ -1,0 +1,36 @@
+#pragma once
+// What every bash of the agent starts with, be it a command's or a terminal's: its working directory and environment.
+// Blocking (opens directories): pool thread.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/base/error.hpp"
+#include "protocol/base/unique_fd.hpp"
+#include "protocol/wire/envelope.hpp"
+
+namespace mao::agent {
+
+inline constexpr const char* bash_path = "/bin/bash";
+
+struct Workdir {
+    UniqueFd directory;
+    std::string path; // absolute
+};
+
+// `wanted`: the caller's, relative to the workspace; none: the workspace itself, or else the home. Errors name the
+// `argument` and the path: no_such_file, not_a_directory, invalid_path …
+Result<Workdir> open_workdir(const std::optional<std::string>& wanted, const wire::Envelope& envelope,
+                             const std::string& argument);
+
+struct ShellEnvironment {
+    std::map<std::string, std::string> extra; // of the caller; it may not replace what the runtime sets
+    std::string term; // TERM; empty: "dumb"
+};
+// E4. "NAME=value" strings. Errors: invalid_argument, env_too_large.
+Result<std::vector<std::string>> environment_of(ShellEnvironment shell, const wire::Envelope& envelope,
+                                                const std::string& workdir);
+
+} // namespace mao::agent
