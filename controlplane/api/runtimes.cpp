@@ -60,6 +60,7 @@ json::object inspected_json(const Runtime& runtime)
                                          {"bytes_sent", counters.bytes_sent},
                                          {"messages_received", counters.messages_received},
                                          {"unsolicited", counters.unsolicited},
+                                         {"reading_paused", counters.pauses},
                                          {"requests_in_flight", runtime.channel->requests_in_flight()}};
     }
     return object;

@@ -27,6 +27,7 @@ channel::ChannelOptions channel_options()
 {
     channel::ChannelOptions options;
     options.ping_interval = limits::ping_interval;
+    options.trust = channel::ChannelOptions::Trust::none;
     return options;
 }
 

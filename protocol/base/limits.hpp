@@ -121,6 +121,20 @@ inline constexpr std::size_t in_flight_requests_max = 1024;
 // was given up, or a stream closed, while they were on their way.
 inline constexpr std::size_t unsolicited_messages_max = 10'000;
 
+// -- Peers that are not trusted (C4): every agent, as a host sees it --
+
+// Values of one message. No message of an agent has a hundredth of it; a hundred thousand would hold up all others for
+// 10 ms.
+inline constexpr std::size_t untrusted_json_values_max = 4096;
+// Of a message in parts that nobody waits for, before the rest of it is dropped.
+inline constexpr std::size_t unasked_message_bytes_max = frame_bytes_max;
+// What such a peer says unasked may take one fiftieth of the loop's time, and so much at once; then it is not read for
+// a while. An honest agent's statuses take a hundredth of that.
+inline constexpr int unasked_time_part = 50;
+inline constexpr auto unasked_time_burst = 5ms;
+// The frames of one connection are taken for so long before the others have their turn.
+inline constexpr auto reader_turn_max = 200us;
+
 // -- Times of the channel (P6, case 65) --
 
 inline constexpr auto hello_deadline = 5s;

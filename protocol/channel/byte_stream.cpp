@@ -19,7 +19,6 @@ ByteStream::ByteStream(std::shared_ptr<Channel> channel, RequestId id, Options o
     : channel_(std::move(channel)),
       id_(std::move(id)),
       number_(options.form.number),
-      receive_window_(options.receive_window),
       window_(options.receive_window),
       changed_(channel_->executor())
 {}
@@ -88,12 +87,6 @@ Result<void> ByteStream::arrived(std::string_view bytes)
     buffer_.append(bytes);
     changed_.notify();
     return {};
-}
-
-void ByteStream::start_over()
-{
-    buffer_.clear();
-    window_ = wire::ReceiveWindow(receive_window_);
 }
 
 void ByteStream::end(std::optional<Error> failure)

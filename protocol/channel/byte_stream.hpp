@@ -68,13 +68,11 @@ private:
     void leave();
     // From the channel.
     Result<void> arrived(std::string_view bytes);
-    void start_over();
     void room_changed() { changed_.notify(); }
 
     std::shared_ptr<Channel> channel_;
     RequestId id_;
     std::optional<std::uint32_t> number_;
-    std::size_t receive_window_;
     wire::ReceiveWindow window_;
     std::string buffer_;
     Event changed_;

@@ -4,18 +4,13 @@
 #include <vector>
 
 #include "protocol/channel/byte_stream.hpp"
+#include "protocol/channel/channel_parts.hpp"
 
 namespace mao::channel {
 namespace asio = boost::asio;
 namespace {
 
 using Clock = Event::Clock;
-
-template <class T>
-bool is(const wire::Message& message) noexcept
-{
-    return std::holds_alternative<T>(message);
-}
 
 bool begins_or_refuses(const wire::Message& message) noexcept
 {
@@ -261,13 +256,11 @@ ByteStream* Channel::stream_of(const RequestId& id) noexcept
     return entry == streams_.end() ? nullptr : entry->second;
 }
 
-// Nothing of a stream comes before the answer to the request that opens it: what does was sent to an earlier one of the
-// same id, an attachment that was given up.
+// Within an id the order is kept, and nothing of a stream comes before the answer to the request that opens it: what does
+// was sent to an earlier one of the same id, an attachment that was given up.
 ByteStream* Channel::begun_stream_of(const RequestId& id) noexcept
 {
-    const auto asked = in_flight_.find(id);
-    const bool waits = asked != in_flight_.end() && !asked->second->answer;
-    return waits ? nullptr : stream_of(id);
+    return awaits_answer(id) ? nullptr : stream_of(id);
 }
 
 bool Channel::deliver_output(wire::ToolOutput& output)
@@ -276,6 +269,7 @@ bool Channel::deliver_output(wire::ToolOutput& output)
     if (entry == in_flight_.end() || entry->second->answer || !entry->second->on_output) return false;
     // Copied: the caller may give up, and take it along, while it is told.
     const OnOutput on_output = entry->second->on_output;
+    was_asked_ = true;
     on_output(std::move(output));
     return true;
 }
@@ -303,6 +297,7 @@ bool Channel::deliver(wire::Message& message)
     else
         waiter.answer = std::move(message);
     waiter.answered.notify();
+    was_asked_ = true;
     return true;
 }
 

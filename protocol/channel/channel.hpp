@@ -20,6 +20,7 @@
 #include "protocol/base/minute_budget.hpp"
 #include "protocol/channel/event.hpp"
 #include "protocol/channel/task_group.hpp"
+#include "protocol/channel/time_share.hpp"
 #include "protocol/wire/frame.hpp"
 #include "protocol/wire/message.hpp"
 #include "protocol/wire/mux.hpp"
@@ -42,12 +43,17 @@ struct ChannelOptions {
     // parts of a message.
     std::chrono::steady_clock::duration watch_interval = std::chrono::seconds(5);
     wire::FrameDecoder::AfterUse after_use = wire::FrameDecoder::AfterUse::keep;
+    // A peer that is not trusted is read more slowly once it says much that nobody asked for, and its messages are
+    // held against the limits for such peers (C4).
+    enum class Trust { full, none };
+    Trust trust = Trust::full;
 };
 
 struct ChannelCounters {
     std::uint64_t bytes_received = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t messages_received = 0;
+    std::uint64_t pauses = 0; // of reading, since the peer said much that nobody asked for
     std::uint64_t unsolicited = 0; // of what we neither asked for nor have a stream for; dropped
 };
 
@@ -113,7 +119,10 @@ private:
     boost::asio::awaitable<void> read_loop(Self self);
     boost::asio::awaitable<void> write_loop(Self self);
     boost::asio::awaitable<void> watch_loop(Self self);
-    Result<void> take_frames();
+    Result<bool> take_frames();
+    Duration pause_due();
+    Result<void> take_body(std::string_view body);
+    Result<wire::Message> parse(std::string_view text) const;
     Result<void> take(wire::Message message);
     Result<void> take_part(wire::Part part);
     Result<void> take_raw(std::string_view body);
@@ -157,6 +166,8 @@ private:
     std::optional<Error> ended_;
     Error told_;
     ChannelCounters counters_;
+    TimeShare unasked_time_{limits::unasked_time_part, limits::unasked_time_burst};
+    bool was_asked_ = false; // of the frame that was taken last: somebody here waits for it
     MinuteBudget unsolicited_allowed_{limits::unsolicited_messages_max};
     bool streams_kept_back_ = false; // some wait until this side's queue has room
     std::optional<Event::Clock::time_point> mid_frame_since_;

@@ -44,14 +44,16 @@ public:
     static constexpr std::size_t max_key_size = json::string::max_size();
     static constexpr std::size_t max_string_size = json::string::max_size();
 
-    explicit Builder(Scratch& scratch) noexcept
-        : stack_(json::storage_ptr(&wiping_memory), scratch.bytes, sizeof scratch.bytes)
+    Builder(Scratch& scratch, std::size_t values_max) noexcept
+        : values_max_(values_max),
+          stack_(json::storage_ptr(&wiping_memory), scratch.bytes, sizeof scratch.bytes)
     {
         stack_.reset(&wiping_memory);
     }
 
     json::value release() { return stack_.release(); }
-    bool is_full() const noexcept { return values_ > limits::json_values_max; }
+    std::size_t values_max() const noexcept { return values_max_; }
+    bool is_full() const noexcept { return values_ > values_max_; }
 
     bool on_document_begin(Code&) { return true; }
     bool on_document_end(Code&) { return true; }
@@ -119,18 +121,19 @@ public:
 private:
     bool count(Code& code)
     {
-        if (++values_ <= limits::json_values_max) return true;
+        if (++values_ <= values_max_) return true;
         code = json::error::array_too_large;
         return false;
     }
 
+    std::size_t values_max_;
     json::value_stack stack_;
     std::size_t values_ = 0;
 };
 
-std::string values_bound()
+std::string values_bound(std::size_t values_max)
 {
-    return std::to_string(limits::json_values_max) + " values";
+    return std::to_string(values_max) + " values";
 }
 
 std::string depth_bound()
@@ -138,9 +141,10 @@ std::string depth_bound()
     return std::to_string(limits::json_depth_max) + " levels";
 }
 
-Error why_refused(std::string_view text, const Code& code, bool is_full)
+Error why_refused(std::string_view text, const Code& code, const Builder& builder)
 {
-    if (is_full) return Error(ErrorCode::too_large, "the JSON holds more than " + values_bound());
+    if (builder.is_full())
+        return Error(ErrorCode::too_large, "the JSON holds more than " + values_bound(builder.values_max()));
     if (code == json::error::too_deep)
         return Error(ErrorCode::json_too_deep, "the JSON is nested deeper than " + depth_bound());
     if (!text::is_utf8(text)) return Error(ErrorCode::invalid_utf8, "the text is not valid UTF-8");
@@ -186,16 +190,16 @@ bool fits(const json::value& value, Room& room)
 
 } // namespace
 
-Result<json::value> parse_json(std::string_view text)
+Result<json::value> parse_json(std::string_view text, std::size_t values_max)
 {
     Scratch scratch;
     json::parse_options options;
     options.max_depth = limits::json_depth_max;
-    json::basic_parser<Builder> parser(options, scratch);
+    json::basic_parser<Builder> parser(options, scratch, values_max);
     Code code;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
     if (!code && used < text.size()) code = json::error::extra_data;
-    if (code) return fail(why_refused(text, code, parser.handler().is_full()));
+    if (code) return fail(why_refused(text, code, parser.handler()));
     return parser.handler().release();
 }
 
@@ -206,9 +210,9 @@ Result<void> check_bounds(const json::object& object, std::size_t depth_around, 
     Room room{.levels = limits::json_depth_max - depth_around,
               .values = limits::json_values_max - values_around};
     if (fits_inside(object, room)) return {};
-    return fail(ErrorCode::invalid_argument, std::string(what) + " may hold " + values_bound() +
-                                                 " and be nested " + depth_bound() +
-                                                 " deep, together with the message around them");
+    return fail(ErrorCode::invalid_argument,
+                std::string(what) + " may hold " + values_bound(limits::json_values_max) + " and be nested " +
+                    depth_bound() + " deep, together with the message around them");
 }
 
 } // namespace mao::wire

@@ -8,11 +8,13 @@
 #include <string_view>
 
 #include "protocol/base/error.hpp"
+#include "protocol/base/limits.hpp"
 
 namespace mao::wire {
 
-// Errors: invalid_utf8, invalid_json, json_too_deep, too_large (limits::json_values_max).
-Result<boost::json::value> parse_json(std::string_view text);
+// Errors: invalid_utf8, invalid_json, json_too_deep, too_large (more than `values_max`).
+Result<boost::json::value> parse_json(std::string_view text,
+                                      std::size_t values_max = limits::json_values_max);
 
 // Whether a peer's parse_json would take an object of ours that stands `depth_around` levels deep in a message: what
 // a caller asked must not cost the connection. Errors: invalid_argument, which names `what`.

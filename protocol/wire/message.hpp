@@ -14,6 +14,7 @@
 
 #include "protocol/base/error.hpp"
 #include "protocol/base/ids.hpp"
+#include "protocol/base/limits.hpp"
 #include "protocol/wire/capabilities.hpp"
 #include "protocol/wire/envelope.hpp"
 
@@ -214,8 +215,8 @@ const RequestId* id_of(const Message& message) noexcept;
 // Control messages overtake everything else and are never split: pings, status, shutdown, cancel, windows, errors.
 bool is_control(const Message& message) noexcept;
 
-// `text` is one whole message (a frame's body, or joined parts).
-Result<Message> parse(std::string_view text);
+// `text` is one whole message (a frame's body, or joined parts) of at most `values_max` JSON values.
+Result<Message> parse(std::string_view text, std::size_t values_max = limits::json_values_max);
 // Whether the peer's `parse` takes what a caller asked: tool arguments come from outside and have their own shape.
 // Errors: invalid_argument.
 Result<void> check_sendable(const Message& message);

@@ -90,13 +90,13 @@ Result<Message> read_message(json::object& object)
 
 } // namespace
 
-Result<Message> parse(std::string_view text)
+Result<Message> parse(std::string_view text, std::size_t values_max)
 {
     if (text.size() > limits::message_bytes_max)
         return fail(ErrorCode::frame_too_large,
                     "a message has " + std::to_string(text.size()) + " bytes, at most " +
                         std::to_string(limits::message_bytes_max) + " are allowed");
-    auto value = parse_json(text);
+    auto value = parse_json(text, values_max);
     if (!value) return fail(std::move(value.error()));
     json::object* object = value->if_object();
     if (object == nullptr) return fail(ErrorCode::not_an_object, "a message must be a JSON object");

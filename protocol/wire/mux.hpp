@@ -22,6 +22,7 @@
 
 #include "protocol/base/error.hpp"
 #include "protocol/base/ids.hpp"
+#include "protocol/base/limits.hpp"
 #include "protocol/wire/message.hpp"
 
 namespace mao::wire {
@@ -142,16 +143,19 @@ public:
     Assembler(const Assembler&) = delete;
     Assembler& operator=(const Assembler&) = delete;
 
-    // The joined text once the last part is there, the caller's to wipe; nullopt before. Errors: invalid_message,
-    // too_large, overloaded.
-    Result<std::optional<std::string>> add(Part part);
+    // The joined text once the last part is there, the caller's to wipe; nullopt before, and for a message longer than
+    // `kept_max`, which is dropped as it comes. Errors: invalid_message, too_large, overloaded.
+    Result<std::optional<std::string>> add(Part part, std::size_t kept_max = limits::message_bytes_max);
     std::size_t held_bytes() const noexcept { return held_bytes_; }
 
 private:
     struct Partial {
         std::string text;
         std::int64_t next_sequence = 0;
+        bool dropped = false;
     };
+    Result<void> keep(Partial& partial, Part& part, std::size_t kept_max);
+
     std::unordered_map<RequestId, Partial> partial_;
     std::size_t held_bytes_ = 0;
 };

@@ -35,7 +35,7 @@ Assembler::~Assembler()
         Secret::wipe(partial.text);
 }
 
-Result<std::optional<std::string>> Assembler::add(Part part)
+Result<std::optional<std::string>> Assembler::add(Part part, std::size_t kept_max)
 {
     auto [entry, is_new] = partial_.try_emplace(part.id);
     Partial& partial = entry->second;
@@ -48,22 +48,37 @@ Result<std::optional<std::string>> Assembler::add(Part part)
                                                     std::to_string(partial.next_sequence) + " was due");
     if (part.text.empty())
         return fail(ErrorCode::invalid_message, "a part of '" + part.id.text() + "' is empty");
+    ++partial.next_sequence;
+    auto kept = keep(partial, part, kept_max);
+    if (!kept) return fail(kept.error());
+    if (part.more) return std::nullopt;
+    std::optional<std::string> whole;
+    if (!partial.dropped) whole = std::move(partial.text);
+    held_bytes_ -= whole ? whole->size() : 0;
+    partial_.erase(entry);
+    return whole;
+}
+
+Result<void> Assembler::keep(Partial& partial, Part& part, std::size_t kept_max)
+{
     const std::size_t bytes = part.text.size();
     if (partial.text.size() + bytes > limits::message_bytes_max)
         return fail(ErrorCode::too_large, "the parts of '" + part.id.text() + "' are over the limit of " +
                                               std::to_string(limits::message_bytes_max) + " bytes");
+    if (partial.dropped || partial.text.size() + bytes > kept_max) {
+        partial.dropped = true;
+        held_bytes_ -= partial.text.size();
+        Secret::wipe(partial.text);
+        Secret::wipe(part.text);
+        return {};
+    }
     if (held_bytes_ + bytes > limits::partial_bytes_max)
         return fail(ErrorCode::overloaded, "unfinished messages hold more than " +
                                                std::to_string(limits::partial_bytes_max) + " bytes together");
     Secret::append(partial.text, part.text);
     Secret::wipe(part.text);
     held_bytes_ += bytes;
-    ++partial.next_sequence;
-    if (part.more) return std::nullopt;
-    std::string whole = std::move(partial.text);
-    held_bytes_ -= whole.size();
-    partial_.erase(entry);
-    return whole;
+    return {};
 }
 
 } // namespace mao::wire

@@ -8,6 +8,7 @@ import pytest
 
 from maotest.api import Background, in_parallel
 from maotest.daemon import Instance
+from maotest.engine import docker
 from maotest.paths import AGENT
 from maotest.waiting import Stopwatch, eventually
 
@@ -29,8 +30,10 @@ def frame(message):
     return struct.pack(">I", len(body)) + body
 
 
-STATUS = {"v": 1, "type": "runtime_status", "id": "s", "agentVersion": "0", "bootId": "b" * 16, "capabilities": [],
-          "activity": {}}
+STATUS = {"v": 1, "type": "runtime_status", "id": "s", "agentVersion": "0", "bootId": "b" * 16,
+          "capabilities": ["parts", "tool_cancel", "window", "raw_frames", "terminals", "tool_output", "tool_attach"]}
+TERMINAL = {"v": 1, "type": "pty_opened", "cols": 80, "rows": 24, "keptFrom": 0, "next": 0, "ageMs": 0, "window": 9}
+OUTPUT = {"v": 1, "type": "tool_output", "id": "nobody", "seq": 1, "stream": "stdout", "data": "x"}
 LARGE = "x" * 110_000
 FLOODS = {
     "evil-statuses": frame(STATUS) * 2000,
@@ -38,6 +41,14 @@ FLOODS = {
     "evil-pings": frame({"v": 1, "type": "ping", "id": "p"}) * 2000,
     "evil-results": frame({"v": 1, "type": "tool_result", "id": "nobody", "ok": True, "result": LARGE}) * 8,
     "evil-errors": frame({"v": 1, "type": "error", "error": {"code": "x", "message": LARGE}}) * 8,
+    "evil-windows": frame({"v": 1, "type": "window", "id": "nobody", "bytes": 4194304}) * 2000,
+    "evil-outputs": frame(OUTPUT) * 2000,
+    "evil-terminals": b"".join(frame(TERMINAL | {"id": f"t{number}"}) for number in range(2000)),
+    "evil-closes": b"".join(frame({"v": 1, "type": "pty_close", "id": f"t{number}"}) for number in range(2000)),
+    "evil-bytes": frame({"v": 1, "type": "bytes_data", "id": "nobody", "data": "QUJD" * 40_000}) * 8,
+    "evil-raw": struct.pack(">II", 0x80000000 | 40_008, 7) + bytes(40_004),
+    "evil-values": frame(STATUS | {"x": [0] * 4000}) * 20,
+    "evil-many-values": frame(STATUS | {"x": [0] * 99_000}) * 4,
     "evil-nesting": frame(b"[" * 250_000) * 4,
     "evil-garbage": os.urandom(1 << 20),
 }
@@ -58,6 +69,10 @@ def talk(is_first):
     time.sleep(0.3 if is_first else 0)
     if behaviour == "evil-deaf":
         time.sleep(60)
+    elif behaviour == "evil-slow":
+        for byte in frame({"v": 1, "type": "ping", "id": "p" * 100}):
+            connection.sendall(bytes([byte]))
+            time.sleep(1)
     elif behaviour == "evil-parts":
         for data in parts():
             connection.sendall(data)
@@ -83,10 +98,12 @@ while True:
 """
 ATTACKS = {
     "floods of small messages": ["evil-statuses", "evil-pongs", "evil-pings"],
-    "floods of large messages": ["evil-results", "evil-errors"],
-    "what is no message": ["evil-nesting", "evil-garbage", "evil-trickle"],
+    "floods of large messages": ["evil-results", "evil-errors", "evil-bytes"],
+    "floods about what is not there": ["evil-windows", "evil-outputs", "evil-terminals", "evil-closes"],
+    "what is no message": ["evil-nesting", "evil-garbage", "evil-trickle", "evil-raw"],
+    "messages that cost much to read": ["evil-values", "evil-many-values"],
     "parts that never end": ["evil-parts"],
-    "peers that do not read": ["evil-echo", "evil-deaf"],
+    "peers that do not read": ["evil-echo", "evil-deaf", "evil-slow"],
 }
 
 
@@ -138,6 +155,33 @@ def test_hostile_runtimes_harm_no_other(mao, alice, attack):
     assert not any(mao.engine.find(one) for one in users)
     eventually(lambda: descriptors(mao.pid) <= opened + 4 * len(users), "their connections are closed")
     assert mao.api.runtime(alice)["connected"]
+
+
+def p99_of_calls(mao, user, until):
+    """Of calls that the agent answers without starting anything."""
+    times = []
+    while not until(times):
+        watch = Stopwatch()
+        assert mao.api.call(user, "read_file", {}).code
+        times.append(watch.seconds)
+    return sorted(times)[len(times) * 99 // 100]
+
+
+def test_the_slowest_calls_of_another_user_take_no_more_than_twice_as_long(mao, alice):
+    """The attackers have a tenth of a processor each: what is measured is the daemon, not the machine."""
+    users = ["evil-pings", "evil-statuses", "evil-windows", "evil-results", "evil-values"]
+    assert mao.api.output(alice, "echo warm") == "warm\n"
+    quiet = p99_of_calls(mao, alice, lambda times: len(times) == 400)
+    calls = [Background(mao.api.call, one, "shell", {"command": "true"}, timeout_ms=8000) for one in users]
+    eventually(lambda: all(mao.engine.is_running(one) for one in users), "the hostile runtimes run", 15)
+    for one in users:
+        docker("update", "--cpus", "0.1", mao.engine.id(one), check=False)
+    busy = p99_of_calls(mao, alice, lambda times: len(times) == 400)
+    in_parallel(lambda one: mao.api.delete(f"/v1/runtimes/{one}").status, users)
+    for call in calls:
+        call.result(25)
+    # The margin is what a loaded machine adds to a single call in a hundred.
+    assert busy < 2 * quiet + 0.015, f"p99 {busy * 1000:.1f} ms, quiet {quiet * 1000:.1f} ms"
 
 
 def test_results_that_a_hostile_runtime_makes_up_reach_no_other_user(mao, alice):

@@ -116,5 +116,23 @@ TEST_CASE("all messages together are bounded in bytes")
     CHECK(refusal(assembler, part("e", 0, true, "x")) == ErrorCode::overloaded);
 }
 
+TEST_CASE("a message longer than is kept of it is dropped as it comes, and its id can be used again")
+{
+    Assembler assembler;
+    const auto add = [&](std::int64_t sequence, bool more, std::string text, std::size_t kept_max) {
+        return assembler.add({testing::request_id("a"), sequence, more, std::move(text)}, kept_max);
+    };
+    CHECK_FALSE(add(0, true, "1234567890", 15).value().has_value());
+    CHECK(assembler.held_bytes() == 10);
+    CHECK_FALSE(add(1, true, "1234567890", 15).value().has_value());
+    CHECK(assembler.held_bytes() == 0);
+    CHECK_FALSE(add(5, true, "out of turn", 15).has_value());
+    CHECK_FALSE(add(2, true, "wanted again, too late", 1000).value().has_value());
+    CHECK_FALSE(add(3, false, "the last", 1000).value().has_value());
+    CHECK(assembler.held_bytes() == 0);
+    CHECK(add(0, false, "another", 15).value() == "another");
+    CHECK(add(0, false, "123456789012345", 15).value() == "123456789012345");
+}
+
 } // namespace
 } // namespace mao::wire

@@ -37,6 +37,8 @@ std::map<std::string, std::string> numbers_of_the_program()
         {"outgoing_bytes_max", to_string(limits::outgoing_bytes_max)},
         {"outgoing_streams_max", to_string(limits::outgoing_streams_max)},
         {"outgoing_control_bytes_max", to_string(limits::outgoing_control_bytes_max)},
+        {"untrusted_json_values_max", to_string(limits::untrusted_json_values_max)},
+        {"unasked_message_bytes_max", to_string(limits::unasked_message_bytes_max)},
         {"stream_window_bytes_max", to_string(limits::stream_window_bytes_max)},
         {"raw_payload_bytes_max", to_string(limits::raw_payload_bytes_max)},
         {"json_payload_bytes_max", to_string(limits::json_payload_bytes_max)},
