@@ -153,7 +153,10 @@ Result<void> Daemon::prepare()
     if (auto made = make_state_directory(settings_.state_dir); !made) return made;
     auto audit = AuditLog::open(settings_.audit_log);
     if (!audit) return fail(audit.error());
-    parts_ = std::make_unique<Parts>(loop_, pool_, settings_, std::move(*roots), std::move(*audit));
+    auto reservations = Reservations::open(settings_.state_dir + "/calls.sqlite");
+    if (!reservations) return fail(reservations.error());
+    parts_ = std::make_unique<Parts>(loop_, pool_, settings_, std::move(*roots), std::move(*audit),
+                                     std::move(*reservations));
     return {};
 }
 

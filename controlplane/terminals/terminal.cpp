@@ -1,6 +1,7 @@
 #include "controlplane/terminals/terminal.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/base/limits.hpp"
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Viewer>> Terminal::attach(std::size_t replay_bytes)
     auto viewer = std::make_unique<Viewer>(shared_from_this(), fan_out_.join(replay_bytes), size_);
     viewers_.push_back(viewer.get());
     changed_.notify();
-    if (!followed_) tasks_.spawn("follow terminal " + id_.text(), follow(shared_from_this()));
+    if (!std::exchange(followed_, true)) tasks_.spawn("follow terminal " + id_.text(), follow(shared_from_this()));
     return viewer;
 }
 
@@ -132,14 +133,11 @@ Result<void> Terminal::hang_up()
 // The one task that follows; there while anybody looks.
 asio::awaitable<void> Terminal::follow(Self self)
 {
-    struct Followed {
-        explicit Followed(bool& flag) : followed(flag) { followed = true; }
-        ~Followed() { followed = false; }
-        Followed(const Followed&) = delete;
-        Followed& operator=(const Followed&) = delete;
+    struct NoMore {
         bool& followed;
+        ~NoMore() { followed = false; }
     };
-    const Followed followed(self->followed_);
+    const NoMore no_more{self->followed_};
     while (self->is_wanted()) {
         if (!self->link_ || !self->link_->is_open()) {
             co_await self->wait_for_link();

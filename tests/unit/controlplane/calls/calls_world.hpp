@@ -15,6 +15,7 @@
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
 #include "controlplane/registry/container_spec.hpp"
+#include "controlplane/terminals/terminals.hpp"
 #include "tests/support/channel_peers.hpp"
 #include "tests/support/scripted_engine.hpp"
 #include "tests/support/temp_tree.hpp"
@@ -187,7 +188,7 @@ public:
     Runtime& runtime() { return const_cast<Runtime&>(*registry.find(*UserId::parse("7"))); }
 
     const std::string name = "mao-user-7";
-    TempTree tree;
+    TempTree tree{"/var/tmp"}; // /tmp is no place for roots: a container has its own
     Loop loop;
 
 private:
@@ -198,10 +199,11 @@ private:
     boost::asio::thread_pool pool_{1};
     EnvelopeBuilder envelopes_{settings_};
     NobodyListens nobody_;
+    Terminals terminals_{loop.io.get_executor(), audit_};
 
 public:
     test::ScriptedEngine engine;
-    Registry registry{loop.io.get_executor(), pool_, settings_, engine, planner_, audit_};
+    Registry registry{loop.io.get_executor(), pool_, settings_, engine, planner_, audit_, terminals_};
     std::unique_ptr<Reservations> reservations;
     std::optional<Dispatcher> dispatcher;
     std::optional<RawPeer> agent;

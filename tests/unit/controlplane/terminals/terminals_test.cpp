@@ -299,7 +299,7 @@ TEST_CASE("a lost connection is waited for, and the next one taken up where it b
     }
     SUBCASE("by another agent: what it knew is lost")
     {
-        Connection second(fixture.loop, fixture.terminals, "another boot");
+        Connection second(fixture.loop, fixture.terminals, "another-boot");
         REQUIRE(fixture.loop.until([&] { return watcher.saw<sight::Lost>() != nullptr; }));
         CHECK(watcher.saw<sight::Lost>()->why.code() == ErrorCode::container_gone);
         CHECK(fixture.terminals.of(alice).empty());
