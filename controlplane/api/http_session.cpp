@@ -198,14 +198,15 @@ public:
         if (left_) {
             ensure(bytes.size() <= *left_, "a body is as long as its head said");
             *left_ -= bytes.size();
-            const bool sent = co_await session_.write_piece({}, bytes, {});
+            const bool sent = co_await session_.write_piece("", bytes, "");
             co_return sent;
         }
         std::array<char, 24> size;
         const auto [end, problem] = std::to_chars(size.data(), size.data() + 16, bytes.size(), 16);
         end[0] = '\r';
         end[1] = '\n';
-        const bool sent = co_await session_.write_piece({size.data(), end + 2}, bytes, "\r\n");
+        const std::string_view before(size.data(), end + 2);
+        const bool sent = co_await session_.write_piece(before, bytes, "\r\n");
         co_return sent;
     }
 
@@ -232,14 +233,14 @@ asio::awaitable<bool> HttpSession::write_piece(std::string_view before, std::str
 asio::awaitable<bool> HttpSession::write_stream(const Reply& reply, bool keep_alive)
 {
     fill_head(reply, keep_alive);
-    const bool head_written = co_await write_piece(head_, {}, {});
+    const bool head_written = co_await write_piece(head_, "", "");
     if (!head_written) co_return false;
     if (request_.method == Method::head) co_return true;
     Sink sink(*this, reply.stream_bytes);
     const bool finished = co_await reply.stream(sink);
     if (!finished || !sink.whole()) co_return false;
     if (reply.stream_bytes) co_return true;
-    const bool ended = co_await write_piece("0\r\n\r\n", {}, {});
+    const bool ended = co_await write_piece("0\r\n\r\n", "", "");
     co_return ended;
 }
 

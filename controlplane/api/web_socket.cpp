@@ -131,7 +131,8 @@ asio::awaitable<bool> WebSocket::write(Kind kind, std::string_view bytes)
 asio::awaitable<void> WebSocket::ping()
 {
     const auto state = state_;
-    (void)co_await state->stream.async_ping({}, expected_failure); // whoever reads sees the end
+    const websocket::ping_data nothing;
+    (void)co_await state->stream.async_ping(nothing, expected_failure); // whoever reads sees the end
 }
 
 asio::awaitable<void> WebSocket::close(CloseCode code, std::string reason)

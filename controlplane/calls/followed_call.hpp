@@ -31,6 +31,7 @@ struct FollowedCall {
     const RequestId id;
     channel::Event changed; // any member below
     std::string digest;
+    bool owns_key = false; // its key is known not to be that of another call
     bool sent = false; // by this daemon or an earlier one, perhaps
     bool begun = false; // the agent has it, as far as one can tell
     bool cancelled = false;

@@ -100,6 +100,11 @@ KeptCalls::Call KeptCalls::make(const UserId& user, RequestId id, std::string di
 asio::awaitable<Result<KeptCalls::Watch>> KeptCalls::begin(CallToKeep what)
 {
     Call call = joinable(what.user, what.key);
+    // One that is still being looked up may itself be the one that has no right to the key.
+    while (call && call->digest != what.message.digest && !call->owns_key && !call->outcome) {
+        co_await call->changed.wait();
+        call = joinable(what.user, what.key);
+    }
     if (call && call->digest != what.message.digest) co_return fail(mismatch(*what.key));
     if (!call) {
         if (tasks_.size() >= limits::followed_calls_max)
@@ -128,6 +133,7 @@ asio::awaitable<Result<KeptCalls::Watch>> KeptCalls::find(UserId user, Idempoten
         if (!call) {
             call = make(user, key.request_id(), (*known)->digest, key);
             call->outlives_watchers = true;
+            call->owns_key = true;
             tasks_.spawn("known call of " + user.text(), run_known(call, key, (*known)->boot_id));
             patience += known_within;
         }
@@ -159,6 +165,8 @@ asio::awaitable<Result<ToolOutcome>> KeptCalls::outcome_of_new(Call call, CallTo
         auto known = co_await reservations_.find(what.user, *what.key);
         if (!known) co_return fail(std::move(known.error()));
         if (*known && (*known)->digest != call->digest) co_return fail(mismatch(*what.key));
+        call->owns_key = true;
+        call->changed.notify();
         if (*known) {
             auto outcome = co_await come_back(call, (*known)->boot_id, what.limit);
             co_return outcome;

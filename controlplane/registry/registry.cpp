@@ -36,9 +36,10 @@ using Clock = std::chrono::steady_clock;
 
 Error gone(const UserId& user, const std::string& how)
 {
-    return {ErrorCode::container_gone, "the container of '" + user.text() + "' " + how +
-                                           " while the call ran; the outcome of the call is unknown, the next "
-                                           "one starts it again"};
+    return {ErrorCode::container_gone,
+            "the container of '" + user.text() + "' " + how +
+                " while the call ran; the outcome of the call is unknown, the next "
+                "one starts it again"};
 }
 
 Error unknown_outcome(const UserId& user, const std::string& why)
@@ -269,7 +270,8 @@ Registry::await_agent(UserId user, std::string boot_id, Clock::time_point deadli
         if (shutting_down_) co_return fail(ErrorCode::shutting_down, "the daemon is stopping");
         if (runtime.connected() && runtime.status && runtime.status->boot_id == boot_id)
             co_return runtime.channel;
-        if (runtime.connected()) co_return fail(unknown_outcome(user, "its agent was started anew meanwhile"));
+        if (runtime.connected())
+            co_return fail(unknown_outcome(user, "its agent was started anew meanwhile"));
         if (Clock::now() >= end) co_return fail(unknown_outcome(user, "its agent did not come back in time"));
         auto alive = co_await container_runs(runtime);
         if (!alive) co_return fail(alive.error());
@@ -304,7 +306,8 @@ void Registry::cancel_call(const UserId& user, const RequestId& call)
     if (entry == runtimes_.end()) return;
     Runtime& runtime = *entry->second;
     if (runtime.connected() && runtime.channel->send(wire::ToolCancel{call})) return;
-    if (runtime.cancel_on_return.size() < limits::in_flight_requests_max) runtime.cancel_on_return.insert(call);
+    if (runtime.cancel_on_return.size() < limits::in_flight_requests_max)
+        runtime.cancel_on_return.insert(call);
 }
 
 // Who only looks at a terminal makes no call that would find out.

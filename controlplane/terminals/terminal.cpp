@@ -56,7 +56,8 @@ Result<std::unique_ptr<Viewer>> Terminal::attach(std::size_t replay_bytes)
     auto viewer = std::make_unique<Viewer>(shared_from_this(), fan_out_.join(replay_bytes), size_);
     viewers_.push_back(viewer.get());
     changed_.notify();
-    if (!std::exchange(followed_, true)) tasks_.spawn("follow terminal " + id_.text(), follow(shared_from_this()));
+    if (!std::exchange(followed_, true))
+        tasks_.spawn("follow terminal " + id_.text(), follow(shared_from_this()));
     return viewer;
 }
 
@@ -196,7 +197,8 @@ asio::awaitable<Result<void>> Terminal::attach_to(Link link)
     FanOut::Position printed = 0;
     if (fan_out_.wants_part_of_replay()) {
         // From beyond its end, with room for nothing: how much it has printed.
-        auto told = co_await ask(link, limits::json_integer_max, wire::StreamOffer{0, {}});
+        const wire::StreamOffer room_for_nothing;
+        auto told = co_await ask(link, limits::json_integer_max, room_for_nothing);
         if (!told) co_return fail(std::move(told.error()));
         printed = told->next;
     }

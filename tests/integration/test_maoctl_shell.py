@@ -143,7 +143,7 @@ def test_detached_and_come_back_to(mao, alice, person):
 def test_a_terminal_on_another_screen_is_brought_back(person):
     one = person()
     one.terminal_id()
-    one.type("vim -u NONE\n")
+    one.type("vi -u NONE\n")
     one.expect("~")
     one.type(DETACH)
     assert one.end() == 0

@@ -69,8 +69,7 @@ class TestCutConnection:
         call = Background(mao.api.call, user, "shell", {"command": counted.command})
         counted.running()
         for _ in range(5):
-            assert connections.cut(mao.pid, mao.agent_socket(user)) == 1
-            mao.reconnected(user)
+            eventually(lambda: connections.cut(mao.pid, mao.engine.init_pid(user)) == 1, "a connection to cut", 10)
         counted.finish()
         assert stdout(call.result(20)) == "result of 1\n"
         assert counted.runs == 1
@@ -81,7 +80,7 @@ class TestCutConnection:
         counted.running()
         counted.finish()
         while call.running:
-            connections.cut(mao.pid, mao.agent_socket(user))
+            connections.cut(mao.pid, mao.engine.init_pid(user))
             mao.reconnected(user)
         assert stdout(call.result(20)) == "result of 1\n"
 
@@ -89,7 +88,7 @@ class TestCutConnection:
         mao.warm(user)
         calls = [Background(mao.api.call, user, "shell", {"command": f"sleep 1; echo {number}"}) for number in range(20)]
         while any(call.running for call in calls):
-            connections.cut(mao.pid, mao.agent_socket(user))
+            connections.cut(mao.pid, mao.engine.init_pid(user))
             mao.reconnected(user)
         assert [stdout(call.result(20)) for call in calls] == [f"{number}\n" for number in range(20)]
 

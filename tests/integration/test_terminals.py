@@ -170,7 +170,7 @@ class TestPrograms:
 
     def test_vim_edits_a_file(self, mao, alice, viewer):
         viewer.resize(90, 20)
-        viewer.type("vim -u NONE edited.txt\n")
+        viewer.type("vi -u NONE edited.txt\n")
         viewer.expect("edited.txt")
         viewer.type("iline \xe4 one\x1b:wq\r")
         viewer.expect("ready> ")
@@ -230,19 +230,16 @@ class TestFlow:
         highest = list(before)
         flood = 200 * MIB
         viewer.type(f"stty -opost; head -c {flood} /dev/zero | tr '\\0' x; stty opost; echo; echo flood o''ver\n")
-        viewer.expect("over\r\n")
+        viewer.expect("ver\r\n")  # as it was typed
         watch, count, step = Stopwatch(), 0, 0
-        while count < flood:
+        while b"over\r\n" not in viewer.output:
             viewer.read_one()
             count += viewer.output.count(b"x")
-            if b"over" in viewer.output:
-                break
-            viewer.output.clear()
+            viewer.output = viewer.output.replace(b"x", b"")
             step += 1
             if step % 200 == 0:
                 highest = [max(highest[0], rss_kib(mao.pid)), max(highest[1], rss_kib(agent))]
         assert count == flood, "every byte came"
-        viewer.expect("over\r\n")
         print(f"200 MiB in {watch.seconds:.2f} s: {200 / watch.seconds:.0f} MiB/s; RSS of daemon and agent in KiB: "
               f"{before} -> {highest}")
         assert highest[0] - before[0] < 32 * 1024 and highest[1] - before[1] < 32 * 1024

@@ -1,49 +1,42 @@
-"""Cutting a connection between a daemon and an agent without harming either: as root, through the daemon's own
+"""Cutting the connection between a daemon and an agent without harming either: as root, through the daemon's own
 descriptor."""
 
 import ctypes
 import os
 import socket
+import struct
 
 PIDFD_GETFD = 438
-CONNECTED = "03"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _inodes(path):
-    """Of the connected sockets that were accepted at `path`."""
-    found = set()
-    with open("/proc/net/unix") as table:
-        for line in table.readlines()[1:]:
-            fields = line.split()
-            if len(fields) == 8 and fields[7] == str(path) and fields[5] == CONNECTED:
-                found.add(fields[6])
-    return found
-
-
-def _descriptors(pid, inodes):
+def _sockets(pid, process):
+    """Copies of the process's Unix stream sockets."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:["):
+                continue
         except FileNotFoundError:
             continue
-        if target.startswith("socket:[") and target[8:-1] in inodes:
-            yield int(name)
+        copy = _libc.syscall(PIDFD_GETFD, process, int(name), 0)
+        if copy < 0:
+            continue  # closed meanwhile
+        with socket.socket(fileno=copy) as found:
+            if found.family == socket.AF_UNIX and found.type == socket.SOCK_STREAM:
+                yield found
 
 
-def cut(pid, path):
-    """Shuts down every connection of the process that was accepted at `path`; how many."""
+def cut(pid, agent_pid):
+    """Shuts down every connection that process `agent_pid` made to process `pid`; how many."""
     count = 0
     process = os.pidfd_open(pid)
     try:
-        for descriptor in _descriptors(pid, _inodes(path)):
-            copy = _libc.syscall(PIDFD_GETFD, process, descriptor, 0)
-            if copy < 0:
-                raise OSError(ctypes.get_errno(), "pidfd_getfd")
-            with socket.socket(fileno=copy) as connection:
-                connection.shutdown(socket.SHUT_RDWR)
-            count += 1
+        for found in _sockets(pid, process):
+            peer, _, _ = struct.unpack("3i", found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            if peer == agent_pid:
+                found.shutdown(socket.SHUT_RDWR)
+                count += 1
     finally:
         os.close(process)
     return count

@@ -67,9 +67,12 @@ TEST_CASE("another digest is another call, in every state")
         bool same;
     };
     const Row rows[] = {
-        {"equal", "a", "a", true},           {"different", "a", "b", false},
-        {"a longer one", "a", "ab", false},  {"asked without", "a", "", false},
-        {"reserved without", "", "b", false}, {"both without", "", "", true},
+        {"equal", "a", "a", true},
+        {"different", "a", "b", false},
+        {"a longer one", "a", "ab", false},
+        {"asked without", "a", "", false},
+        {"reserved without", "", "b", false},
+        {"both without", "", "", true},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
@@ -132,8 +135,7 @@ TEST_CASE("so many ids of forgotten calls are known, the oldest are unknown agai
     finish(records, 5);
     for (int number = 1; number <= 5; ++number) {
         CAPTURE(number);
-        CHECK(records.look_up(id(number), begun + 5s) ==
-              (number > 2 ? State::forgotten : State::unknown));
+        CHECK(records.look_up(id(number), begun + 5s) == (number > 2 ? State::forgotten : State::unknown));
     }
     records.reserve(id(1), ""); // and may be used again
     CHECK(records.look_up(id(1), "", begun + 5s) == State::running);

@@ -77,8 +77,10 @@ TEST_CASE("a small file in memory is read while the pool is busy")
     tools.user_envelope = tree.envelope();
     const BusyPool busy(tools.runtime);
     CHECK(agent::testing::text(tools.result("read_file", {{"path", "f"}}), "content") == "one\ntwo\n");
-    CHECK(agent::testing::text(tools.result("read_file", {{"path", "f"}, {"offset", 2}}), "content") == "two\n");
-    CHECK(agent::testing::text(tools.result("read_file", {{"path", tree.at("shared/f")}}), "content") == "shared\n");
+    CHECK(agent::testing::text(tools.result("read_file", {{"path", "f"}, {"offset", 2}}), "content") ==
+          "two\n");
+    CHECK(agent::testing::text(tools.result("read_file", {{"path", tree.at("shared/f")}}), "content") ==
+          "shared\n");
 }
 
 TEST_CASE("a file on a disk is read on the loop where the kernel can do without waiting")
