@@ -75,11 +75,9 @@ Result<UserId> user_of(const Request& request);
 // Where a body goes that is written piece by piece.
 class BodySink {
 public:
+    virtual ~BodySink() = default;
     // Returns once the bytes are on their way, so that a slow client holds the writer back; false: it is gone.
     virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
-
-protected:
-    ~BodySink() = default;
 };
 
 struct Reply {
