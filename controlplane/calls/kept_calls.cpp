@@ -111,7 +111,8 @@ asio::awaitable<Result<KeptCalls::Watch>> KeptCalls::begin(CallToKeep what)
             co_return fail(ErrorCode::overloaded, std::to_string(tasks_.size()) + " calls are kept already");
         call = make(what.user, what.message.id, what.message.digest, what.key);
         call->outlives_watchers = what.outlives_caller;
-        tasks_.spawn("call of " + what.user.text(), run_new(call, std::move(what)));
+        std::string name = "call of " + what.user.text();
+        tasks_.spawn(std::move(name), run_new(call, std::move(what)));
     }
     auto watch = std::make_shared<CallWatch>(registry_, call);
     co_await watch->begun();
