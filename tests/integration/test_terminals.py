@@ -171,7 +171,7 @@ class TestPrograms:
     def test_vim_edits_a_file(self, mao, alice, viewer):
         viewer.resize(90, 20)
         viewer.type("vi -u NONE edited.txt\n")
-        viewer.expect("edited.txt")
+        viewer.expect('"edited.txt" [New]')
         viewer.type("iline \xe4 one\x1b:wq\r")
         viewer.expect("ready> ")
         assert mao.workspace(alice, "edited.txt").read_text() == "line \xe4 one\n"
@@ -192,6 +192,7 @@ class TestPrograms:
 
     def test_ctrl_c_and_end_of_input(self, viewer):
         viewer.type("cat\n")
+        viewer.expect("cat\r\n")
         viewer.type("hello\n")
         viewer.expect("hello\r\nhello\r\n")
         viewer.type("\x04")
@@ -234,6 +235,7 @@ class TestFlow:
         watch, count, step = Stopwatch(), 0, 0
         while b"over\r\n" not in viewer.output:
             viewer.read_one()
+            assert not viewer.over, (viewer.web_socket.close_code, viewer.events, count)
             count += viewer.output.count(b"x")
             viewer.output = viewer.output.replace(b"x", b"")
             step += 1
