@@ -39,7 +39,14 @@ asio::awaitable<Result<wire::Message>> AgentCall::ask(Channel channel, wire::Mes
             on_output_(std::move(event));
         };
     const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
-    co_return co_await channel->request(std::move(message), left, std::move(on_output));
+    try {
+        auto answer = co_await channel->request(std::move(message), left, std::move(on_output));
+        co_return answer;
+    } catch (const boost::system::system_error&) {
+        // The channel told the agent, unless it was lost in the same moment.
+        if (!channel->is_open()) registry_.cancel_call(user_, id_);
+        throw;
+    }
 }
 
 // A caller that goes away in between can't tell the agent; it is told when it is back.
