@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "controlplane/calls/call_digest.hpp"
 #include "controlplane/calls/dispatcher.hpp"
 #include "controlplane/mounts/data_directories.hpp"
 #include "controlplane/mounts/system_path_probe.hpp"
@@ -57,7 +58,10 @@ public:
         facts.init_pid = 4242;
         facts.labels = {{std::string(label::instance), "mao"}, {std::string(label::user), "7"}};
         engine.containers.emplace(name, std::move(facts));
-        start_daemon();
+        auto opened = Reservations::open(tree.path("calls.sqlite"));
+        REQUIRE(opened.has_value());
+        reservations = std::move(*opened);
+        dispatcher.emplace(loop.io.get_executor(), registry, envelopes_, *reservations);
         bool adopted = false;
         tasks_.spawn("adopt", adopt(adopted));
         REQUIRE(loop.until([&] { return adopted; }));
@@ -74,15 +78,15 @@ public:
     CallsWorld(const CallsWorld&) = delete;
     CallsWorld& operator=(const CallsWorld&) = delete;
 
-    // Another daemon on the same directory; the one before left everything as it was.
-    void start_daemon()
+    // As an earlier daemon left it: sent to the agent `boot_id`, no answer seen.
+    void reserved_before(const std::string& key, const std::string& command, const std::string& boot_id)
     {
-        dispatcher.reset();
-        reservations.reset();
-        auto opened = Reservations::open(tree.path("calls.sqlite"));
-        REQUIRE(opened.has_value());
-        reservations = std::move(*opened);
-        dispatcher.emplace(loop.io.get_executor(), registry, envelopes_, *reservations);
+        bool done = false;
+        const ToolRequest of = keyed(key, command);
+        Reservation reservation{.digest = call_digest(of.tool, of.args, "", of.workspace),
+                                .boot_id = boot_id};
+        tasks_.spawn("reserve", reserve(*of.key, std::move(reservation), done));
+        REQUIRE(loop.until([&] { return done; }));
     }
 
     // An agent connects; the one before is gone.
@@ -215,6 +219,13 @@ private:
     {
         auto adopted = co_await registry.adopt();
         CHECK(adopted.has_value());
+        done = true;
+    }
+    boost::asio::awaitable<void> reserve(IdempotencyKey key, Reservation reservation, bool& done)
+    {
+        auto reserved =
+            co_await reservations->reserve(*UserId::parse("7"), std::move(key), std::move(reservation));
+        CHECK(reserved.has_value());
         done = true;
     }
     boost::asio::awaitable<void> shut_down(bool& done)

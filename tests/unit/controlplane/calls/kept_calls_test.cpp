@@ -72,31 +72,54 @@ TEST_CASE("a finished call's answer is the agent's to tell again")
     CHECK(world.count<wire::ToolCall>() == 1);
 }
 
-TEST_CASE("a daemon that was started anew asks the agent for the call it finds reserved")
+TEST_CASE("a call that an earlier daemon began is asked for, not sent")
 {
     CallsWorld world;
+    world.reserved_before("k", "echo", "boot-a");
+    const auto watching = world.begin(CallsWorld::keyed("k", "echo")); // before the agent is back
+    CHECK(code_of(world.end_of(world.begin(CallsWorld::keyed("k", "other")))) ==
+          ErrorCode::idempotency_mismatch);
     world.connect("boot-a");
-    const auto lost = world.begin(CallsWorld::keyed("k", "echo"));
-    world.received<wire::ToolCall>();
-    world.wait_for(lost);
-    world.disconnect(); // the daemon is gone; what it followed ends unheard
-    world.callers.cancel();
-    world.runtime().cancel_on_return.clear();
-    auto restarted = Reservations::open(world.tree.path("calls.sqlite"));
-    REQUIRE(restarted.has_value());
-    const auto known = std::make_shared<std::optional<Result<std::optional<Reservation>>>>();
-    struct Look {
-        static boost::asio::awaitable<void> look(Reservations& in, decltype(known) into)
-        {
-            auto found = co_await in.find(*UserId::parse("7"), *IdempotencyKey::parse("k"));
-            into->emplace(std::move(found));
-        }
-    };
-    world.callers.spawn("look", Look::look(**restarted, known));
-    const auto& reservation = world.wait_for(known);
-    REQUIRE((reservation && *reservation));
-    CHECK((*reservation)->boot_id == "boot-a");
-    CHECK_FALSE((*reservation)->finished);
+    const auto& attach = world.received<wire::ToolAttach>();
+    CHECK(attach.id.text() == "key-k");
+    CHECK(attach.output_after == 0);
+    world.agent->send(output(attach.id, 1));
+    world.answer(attach.id, "done");
+    CHECK(world.end_of(watching)->result == "done");
+    CHECK(world.wait_for(watching).value()->call().output.last() == 1);
+    CHECK(world.count<wire::ToolCall>() == 0);
+}
+
+TEST_CASE("a call that an earlier daemon began is unknown where its agent or its container is gone")
+{
+    for (const bool removed : {false, true}) {
+        CAPTURE(removed);
+        CallsWorld world;
+        world.reserved_before("k", "echo", "boot-a");
+        if (removed)
+            world.engine.containers.clear();
+        else
+            world.connect("boot-b");
+        CHECK(code_of(world.end_of(world.begin(CallsWorld::keyed("k", "echo")))) ==
+              ErrorCode::outcome_unknown);
+        CHECK(code_of(world.end_of(world.find("k"))) == ErrorCode::outcome_unknown);
+        CHECK(code_of(world.end_of(world.begin(CallsWorld::keyed("k", "other")))) ==
+              ErrorCode::idempotency_mismatch);
+        CHECK(world.engine.count("create") == 0);
+    }
+}
+
+TEST_CASE("a call that an earlier daemon began can be cancelled")
+{
+    CallsWorld world;
+    world.reserved_before("k", "echo", "boot-a");
+    world.connect("boot-a");
+    const auto found = world.find("k");
+    const RequestId id = world.received<wire::ToolAttach>().id;
+    world.wait_for(found).value()->cancel();
+    CHECK(world.received<wire::ToolCancel>().id == id);
+    world.answer(id, "cancelled");
+    CHECK(world.end_of(found)->result == "cancelled");
 }
 
 TEST_CASE("a reserved call whose agent was started anew is unknown, and is not sent again")
