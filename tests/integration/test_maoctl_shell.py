@@ -115,8 +115,8 @@ def test_the_keys_of_a_terminal_reach_the_program(person):
     one.expect("sleep 1000\r\n")
     one.type("\x03")
     one.expect("^C")
-    one.type("cat -v\n")
-    one.expect("cat -v\r\n")
+    one.type("echo rea''dy; cat -v\n")
+    one.expect("ready\r\n")  # the line editor has let go of the terminal
     one.type(b"\x1d\x1d\x16\x13\n")
     one.expect("^]")
     one.type("\x04")

@@ -191,8 +191,8 @@ class TestPrograms:
         viewer.expect("ready> ")
 
     def test_ctrl_c_and_end_of_input(self, viewer):
-        viewer.type("cat\n")
-        viewer.expect("cat\r\n")
+        viewer.type("echo go''ing; cat\n")
+        viewer.expect("going\r\n")  # the line editor has let go of the terminal
         viewer.type("hello\n")
         viewer.expect("hello\r\nhello\r\n")
         viewer.type("\x04")
