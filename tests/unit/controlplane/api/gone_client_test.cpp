@@ -37,9 +37,9 @@ asio::awaitable<Reply> wait_for_ever(Waiting& waiting)
 
 asio::awaitable<bool> stream_for_ever(Waiting& waiting, BodySink& sink)
 {
-    const Unwound unwound(waiting);
     const bool there = co_await sink.write("begun");
     CHECK(there);
+    const Unwound unwound(waiting); // from here on the client may go
     const auto executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor, 1h);
     co_await timer.async_wait(asio::use_awaitable);
