@@ -111,15 +111,19 @@ def test_it_has_the_size_of_the_terminal_in_front_and_follows_it(person):
 def test_the_keys_of_a_terminal_reach_the_program(person):
     one = person()
     one.terminal_id()
-    one.type("sleep 1000\n")
-    one.expect("sleep 1000\r\n")
+    one.type("PS1='rea''dy> '\n")
+    one.expect("ready> ")
+    one.type("echo st''arted; sleep 1000\n")
+    one.expect("started\r\n")  # before, what is typed goes to the editor of bash
     one.type("\x03")
     one.expect("^C")
-    one.type("echo rea''dy; cat -v\n")
-    one.expect("ready\r\n")  # the line editor has let go of the terminal
+    one.expect("ready> ")
+    one.type("echo st''arted; cat -v\n")
+    one.expect("started\r\n")
     one.type(b"\x1d\x1d\x16\x13\n")
-    one.expect("^]")
+    one.expect("^]^S\r\n")
     one.type("\x04")
+    one.expect("ready> ")
     one.type("exit 3\n")
     assert one.end() == 3
 

@@ -191,8 +191,8 @@ class TestPrograms:
         viewer.expect("ready> ")
 
     def test_ctrl_c_and_end_of_input(self, viewer):
-        viewer.type("echo go''ing; cat\n")
-        viewer.expect("going\r\n")  # the line editor has let go of the terminal
+        viewer.type("echo st''arted; cat\n")
+        viewer.expect("started\r\n")  # before, a line is typed into the editor of bash
         viewer.type("hello\n")
         viewer.expect("hello\r\nhello\r\n")
         viewer.type("\x04")
