@@ -171,7 +171,7 @@ class TestPrograms:
     def test_vim_edits_a_file(self, mao, alice, viewer):
         viewer.resize(90, 20)
         viewer.type("vi -u NONE edited.txt\n")
-        viewer.expect('"edited.txt" [New]')
+        viewer.expect('"edited.txt" [New')
         viewer.type("iline \xe4 one\x1b:wq\r")
         viewer.expect("ready> ")
         assert mao.workspace(alice, "edited.txt").read_text() == "line \xe4 one\n"
