@@ -31,6 +31,7 @@ public:
 private:
     void forgive(Clock::time_point now) noexcept
     {
+        if (now <= since_) return;
         debt_ = std::max(Duration::zero(), debt_ - (now - since_) / part_);
         since_ = now;
     }

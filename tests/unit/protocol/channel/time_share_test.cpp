@@ -8,8 +8,8 @@ using namespace std::chrono_literals;
 
 TEST_CASE("a burst is free, and what is over it is paid with a pause")
 {
-    const auto begin = TimeShare::Clock::now();
     TimeShare share(50, 5ms);
+    const auto begin = TimeShare::Clock::now();
     share.spend(5ms, begin);
     CHECK(share.pause(begin) == 0ms);
     share.spend(2ms, begin);
@@ -20,9 +20,9 @@ TEST_CASE("a burst is free, and what is over it is paid with a pause")
 
 TEST_CASE("in the long run the work takes its part of the time and no more")
 {
+    TimeShare share(50, 5ms);
     const auto begin = TimeShare::Clock::now();
     auto now = begin;
-    TimeShare share(50, 5ms);
     TimeShare::Duration worked = 0ms;
     while (now < begin + 60s) {
         worked += 1ms;
@@ -36,8 +36,8 @@ TEST_CASE("in the long run the work takes its part of the time and no more")
 
 TEST_CASE("time without work saves up no more than the burst")
 {
-    const auto begin = TimeShare::Clock::now();
     TimeShare share(50, 5ms);
+    const auto begin = TimeShare::Clock::now();
     share.spend(6ms, begin + 1h);
     CHECK(share.pause(begin + 1h) == 50ms);
 }
