@@ -114,13 +114,13 @@ def test_the_keys_of_a_terminal_reach_the_program(person):
     one.terminal_id()
     one.type("PS1='rea''dy> '\n")
     one.expect("ready> ")
-    one.type("echo st''arted; cat -v\n")
-    one.expect("started\r\n")  # before, what is typed goes to the editor of bash
+    one.type("sh -c 'echo sta\"\"rted; exec cat -v'\n")
+    one.expect("started\r\n")  # before, what is typed goes to bash
     one.type(b"\x1d\x1d\x16\x13\n")
     one.expect("^]^S\r\n")
     one.type("\x04")
     one.expect("ready> ")
-    one.type("echo st''arted; sleep 1000\n")
+    one.type("sh -c 'echo sta\"\"rted; exec sleep 1000'\n")
     one.expect("started\r\n")
     one.type("\x03")
     one.expect("^C")
