@@ -102,7 +102,7 @@ struct PtyOpen {
     int rows = 24;
     std::string cwd;
     Envelope envelope;
-    std::optional<StreamOffer> stream; // of its output; none: everything is sent at once
+    std::optional<StreamOffer> stream; // of its output; none: nobody is attached, nothing is sent
     std::optional<std::chrono::milliseconds> idle_timeout; // nobody attached, nothing printed: it is hung up
 };
 

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from maotest.api import Background
+from maotest.processes import open_files, rss_kib
 from maotest.waiting import Stopwatch, eventually
 
 MIB = 1024 * 1024
@@ -15,11 +16,6 @@ MIB = 1024 * 1024
 
 def read_bytes(mao, user, path, timeout=60, **body):
     return mao.api.post(f"/v1/users/{user}/read-bytes", {"path": str(path), **body}, timeout=timeout)
-
-
-def rss_kib(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
 @pytest.mark.parametrize("size", [0, 1, 65536, MIB, 5 * MIB + 3])
@@ -130,13 +126,13 @@ class TestSlowAndGone:
         client.close()
 
     def test_a_client_that_goes_away_ends_the_reading(self, large):
+        agent = large.engine.init_pid("big")
+        client = half_read(large, "big", large.workspace("big", "large"))
+        assert any(path.endswith("/large") for path in open_files(agent)), "it is read"
+        client.close()
         for _ in range(40):  # more than an agent reads at the same time
             half_read(large, "big", large.workspace("big", "large")).close()
-
-        def is_free():
-            return "large" not in large.api.output("big", "ls -l /proc/1/fd 2>/dev/null || true")
-
-        eventually(is_free, "no file is open any more", 10)
+        eventually(lambda: not any(path.endswith("/large") for path in open_files(agent)), "no file is open any more", 10)
         small = large.workspace("big", "small")
         small.write_bytes(b"small")
         assert read_bytes(large, "big", small).body == b"small"

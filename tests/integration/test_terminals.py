@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from maotest.processes import rss_kib
 from maotest.terminal import BINARY, HandshakeRefused, Viewer, WebSocket
 from maotest.waiting import Stopwatch, eventually, holds_for
 
@@ -45,11 +46,6 @@ def viewer(mao, alice, terminal):
     one.expect("ready> ")
     yield one
     one.close()
-
-
-def rss_kib(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
 class TestLife:

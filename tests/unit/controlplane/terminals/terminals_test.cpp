@@ -1,8 +1,6 @@
 // Terminals against an agent that is played by hand over a real channel: who is shown what, and what the agent is told.
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +8,7 @@
 #include "controlplane/terminals/terminals.hpp"
 #include "protocol/base/limits.hpp"
 #include "tests/support/channel_peers.hpp"
+#include "tests/support/temp_tree.hpp"
 
 using namespace mao;
 using namespace mao::control;
@@ -23,12 +22,9 @@ const UserId alice = *UserId::parse("alice");
 
 AuditLog scratch_audit()
 {
-    char path[] = "/var/tmp/mao-terminals-XXXXXX";
-    const int fd = ::mkstemp(path);
-    REQUIRE(fd >= 0);
-    ::close(fd);
-    auto audit = AuditLog::open(path);
-    ::unlink(path);
+    const mao::testing::TempTree directory; // the file stays open when it is gone
+    auto audit = AuditLog::open(directory.path("audit"));
+    REQUIRE(audit);
     return std::move(*audit);
 }
 
