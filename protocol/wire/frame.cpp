@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t read_ahead_bytes = 4 * 1024;
 constexpr std::size_t first_capacity = 16 * 1024;
-// Beyond this a buffer that a large frame blew up is given back once it is empty.
+// Beyond this a buffer that a large frame blew up is given back once much smaller ones follow.
 constexpr std::size_t kept_capacity = 64 * 1024;
 
 std::uint32_t length_at(const char* bytes) noexcept
@@ -35,7 +35,7 @@ FrameDecoder::~FrameDecoder()
 
 void FrameDecoder::forget_last() noexcept
 {
-    if (last_bytes_ != 0 && after_use_ == AfterUse::wipe)
+    if (last_bytes_ != 0 && after_use_ == AfterUse::wipe && !last_is_raw_)
         explicit_bzero(buffer_.get() + begin_ - last_bytes_, last_bytes_);
     last_bytes_ = 0;
     if (begin_ == end_) begin_ = end_ = 0;
@@ -56,7 +56,10 @@ void FrameDecoder::resize(std::size_t capacity)
 std::span<char> FrameDecoder::prepare()
 {
     forget_last();
-    if (end_ == 0 && capacity_ > kept_capacity) resize(first_capacity);
+    if (end_ == 0) {
+        if (capacity_ > kept_capacity && most_held_ < capacity_ / 4) resize(first_capacity);
+        most_held_ = 0;
+    }
     if (capacity_ - end_ < read_ahead_bytes) {
         const std::size_t held = end_ - begin_;
         const std::size_t wanted = std::max({first_capacity, held + read_ahead_bytes, 2 * held});
@@ -75,6 +78,7 @@ std::span<char> FrameDecoder::prepare()
 void FrameDecoder::commit(std::size_t bytes) noexcept
 {
     end_ += bytes;
+    most_held_ = std::max(most_held_, end_ - begin_);
 }
 
 Result<std::optional<std::string_view>> FrameDecoder::next()

@@ -2,8 +2,9 @@
 // Frames: a 4-byte big-endian length, then that many bytes of body (P1). Pure bytes in, bodies out; whoever owns the
 // socket reads straight into `prepare()`'s space, so a small frame costs one read and no copy.
 //
-// Memory follows the bytes that arrived, never the length a peer announced (P4): at most twice what was received
-// and not yet taken, and never more than one frame and one read ahead.
+// Memory follows the bytes that arrived, never the length a peer announced (P4): at most twice what was held at once,
+// and never more than one frame and one read ahead. A buffer that large frames blew up is kept while they go on and
+// given back once small ones follow: 64 KiB is the most that an idle connection keeps.
 // A length whose top bit is set announces a raw payload frame (wire/raw_frame.hpp). Before `allow_raw` it is a length
 // over the limit, since no peer may send one unless both named that capability.
 
@@ -24,7 +25,8 @@ inline constexpr std::uint32_t raw_length_bit = 0x8000'0000;
 
 class FrameDecoder {
 public:
-    // What happens to a body's bytes once the next one is asked for. `wipe` where bodies carry credentials (E6).
+    // What happens to a message's bytes once the next one is asked for. `wipe` where they carry credentials (E6); raw
+    // frames are the user's own bytes and never do.
     enum class AfterUse { keep, wipe };
 
     explicit FrameDecoder(AfterUse after_use = AfterUse::keep) noexcept : after_use_(after_use) {}
@@ -59,6 +61,7 @@ private:
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     std::size_t last_bytes_ = 0; // of the body handed out, still in front of begin_
+    std::size_t most_held_ = 0; // since the buffer was empty
     AfterUse after_use_;
     bool raw_allowed_ = false;
     bool last_is_raw_ = false;

@@ -1,6 +1,6 @@
 // Input: a byte that tells in which steps the rest arrives and whether raw frames may, then what arrives.
 // Property: the bodies are those that a plain walk over the bytes finds, however they were cut; memory follows what
-// arrived; a body that was taken is gone where wiping was ordered.
+// was held at once; a body that was taken is gone where wiping was ordered.
 
 #include <algorithm>
 #include <cstddef>
@@ -84,16 +84,17 @@ Outcome decode(std::string_view bytes, std::size_t step, FrameDecoder::AfterUse 
     Outcome outcome;
     FrameDecoder decoder(after_use);
     if (raw_allowed) decoder.allow_raw();
+    std::size_t most_held = 0;
     while (!bytes.empty()) {
         const auto space = decoder.prepare();
         must(space.size() >= 4096);
         const std::size_t taken = std::min({space.size(), bytes.size(), step});
         std::memcpy(space.data(), bytes.data(), taken);
         decoder.commit(taken);
-        const std::size_t held = decoder.buffered_bytes();
+        most_held = std::max(most_held, decoder.buffered_bytes());
         bytes.remove_prefix(taken);
         if (!take_bodies(decoder, outcome)) return outcome;
-        must(decoder.capacity() <= std::max<std::size_t>(16 * 1024, 2 * held));
+        must(decoder.capacity() <= std::max<std::size_t>(16 * 1024, 2 * most_held));
         must(decoder.mid_frame() == (decoder.buffered_bytes() != 0));
     }
     return outcome;

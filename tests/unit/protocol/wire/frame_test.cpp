@@ -194,10 +194,24 @@ TEST_CASE("there is always room to read into")
     CHECK(body.size() == 100'000);
 }
 
-TEST_CASE("a buffer that a large frame blew up is given back once it is empty")
+TEST_CASE("a buffer that large frames blew up is kept while they go on")
+{
+    FrameDecoder decoder;
+    const std::string large = frame(std::string(limits::frame_bytes_max, 'x'));
+    decode(decoder, large, std::string::npos);
+    const std::size_t blown_up = decoder.capacity();
+    CHECK(blown_up > 64 * 1024);
+    for (int i = 0; i < 3; ++i) {
+        decode(decoder, large, std::string::npos);
+        CHECK(decoder.capacity() == blown_up);
+    }
+}
+
+TEST_CASE("a buffer that a large frame blew up is given back once a small one follows")
 {
     FrameDecoder decoder;
     decode(decoder, frame(std::string(limits::frame_bytes_max, 'x')), std::string::npos);
+    decode(decoder, frame("small"), std::string::npos);
     CHECK(decoder.capacity() > 64 * 1024);
     decoder.prepare();
     CHECK(decoder.capacity() == 16 * 1024);
