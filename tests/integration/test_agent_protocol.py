@@ -52,7 +52,7 @@ class TestGreeting:
         first = peer.status["bootId"]
         peer.close()
         assert host.accept().status["bootId"] == first
-        host.agents[0].kill()
+        host.kill_agent(host.agents[0])
         host.start_agent()
         assert host.accept().status["bootId"] != first
 
@@ -92,8 +92,8 @@ class TestCalls:
         assert [peer.read_until("tool_result")["id"] for _ in range(2)] == ["fast", "slow"]
 
     def test_a_cancelled_call_is_answered_soon_and_its_processes_end(self, host, peer):
-        peer.send(host.tool_call("shell", {"command": "echo begun; sleep 303"}, "c1"))
-        time.sleep(0.3)
+        peer.send(host.tool_call("shell", {"command": "touch begun; sleep 303"}, "c1"))
+        eventually((host.directory / "ws" / "begun").exists, "the command runs")
         watch = Stopwatch()
         peer.send({"v": 1, "type": "tool_cancel", "id": "c1"})
         answer = peer.read_until("tool_result")

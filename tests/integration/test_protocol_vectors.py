@@ -58,8 +58,7 @@ def host():
 def peer(host):
     agent = host.start_agent()
     yield host.accept()
-    agent.kill()
-    agent.wait()
+    host.kill_agent(agent)
 
 
 def test_there_are_vectors():

@@ -46,6 +46,13 @@ class FakeHost:
         self.agents.append(agent)
         return agent
 
+    def kill_agent(self, agent):
+        """It is gone, and so are connections that it made and nobody accepted."""
+        agent.kill()
+        agent.wait()
+        self.stop_listening()
+        self.listen()
+
     def logs(self):
         return "".join(path.read_text(errors="replace") for path in sorted(self.directory.glob("agent-*.log")))
 
