@@ -78,12 +78,13 @@ def test_a_client_comes_back_while_it_runs_and_after_its_end(mao, warm):
 
 
 def test_a_cut_between_daemon_and_agent_loses_no_event(mao, warm):
+    agent = mao.engine.init_pid(warm)
     with EventStream(mao.api, warm, "for i in $(seq 40); do echo $i; sleep 0.05; done") as stream:
         events = []
         for event in stream.events():
             events.append(event)
             if event.number in (5, 15, 25):
-                connections.cut(mao.pid, mao.agent_socket(warm))
+                eventually(lambda: connections.cut(mao.pid, agent) == 1, "a connection to cut", 10)
     assert text_of(events) == "".join(f"{i}\n" for i in range(1, 41))
     assert numbers(events) == list(range(1, len(events)))
 
