@@ -3,7 +3,7 @@
 
 test_counts.py meson testlog.json   one line 'N passed, N failed, N skipped'; doctest cases count one each,
                                     a program without doctest's summary (a crash, say) counts as one case
-test_counts.py junit FILE.xml       the same for pytest's report
+test_counts.py junit FILE.xml...    the same for pytest's reports
 test_counts.py sum FILE...          adds such lines up
 Exit code 1 when anything failed or was skipped, or when nothing ran.
 """
@@ -37,15 +37,16 @@ def of_meson(path):
     return passed, failed, skipped
 
 
-def of_junit(path):
+def of_junit(paths):
     passed = failed = skipped = 0
-    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif case.find("skipped") is not None:
-            skipped += 1
-        else:
-            passed += 1
+    for path in paths:
+        for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed += 1
+            elif case.find("skipped") is not None:
+                skipped += 1
+            else:
+                passed += 1
     return passed, failed, skipped
 
 
@@ -59,7 +60,7 @@ def total(paths):
 
 def main(kind, paths):
     try:
-        counts = {"meson": lambda: of_meson(paths[0]), "junit": lambda: of_junit(paths[0]),
+        counts = {"meson": lambda: of_meson(paths[0]), "junit": lambda: of_junit(paths),
                   "sum": lambda: total(paths)}[kind]()
     except (OSError, ValueError, xml.etree.ElementTree.ParseError) as error:
         print(f"test_counts: no readable report of the tests: {error}", file=sys.stderr)

@@ -218,6 +218,7 @@ class TestReconnecting:
         host.accept()
         assert watch.seconds < 5
 
+    @pytest.mark.alone
     def test_case_70_thirty_agents_do_not_come_back_in_one_instant(self, host):
         count = 30
         for _ in range(count):

@@ -94,6 +94,7 @@ class TestCase74Descriptors:
 
 
 class TestCase73ForkBomb:
+    @pytest.mark.alone
     def test_case_73_a_fork_bomb_is_survived(self, mao, alice, user):
         mao.warm(user)
         agent = mao.engine.init_pid(user)

@@ -34,7 +34,15 @@ def test_programs_add_up(counts, tree):
 def test_a_pytest_report_is_counted(counts, tree):
     tree.write("r.xml", "<testsuites><testsuite><testcase/><testcase><failure/></testcase>"
                         "<testcase><error/></testcase><testcase><skipped/></testcase></testsuite></testsuites>")
-    assert counts.of_junit(str(tree.root / "r.xml")) == (1, 2, 1)
+    assert counts.of_junit([str(tree.root / "r.xml")]) == (1, 2, 1)
+
+
+def test_pytest_reports_of_one_suite_add_up_and_none_may_be_missing(counts, tree, capsys):
+    tree.write("r.xml", "<testsuites><testsuite><testcase/></testsuite></testsuites>")
+    report = str(tree.root / "r.xml")
+    assert counts.of_junit([report, report]) == (2, 0, 0)
+    assert counts.main("junit", [report, str(tree.root / "absent.xml")]) == 1
+    assert capsys.readouterr().out.strip() == "0 passed, 1 failed, 0 skipped"
 
 
 @pytest.mark.parametrize("lines,expected,code", [

@@ -9,6 +9,8 @@ from maotest.fixtures import (  # noqa: E402, F401
     mao,
     new_instance,
     own,
+    pytest_collection_modifyitems,
+    pytest_configure,
     pytest_runtest_makereport,
     user,
     victim,

@@ -2,10 +2,14 @@
 
 import os
 
+import pytest
+
 from maotest.api import Background
 from maotest.engine import docker
 from maotest.impostor import PROGRAM, on_host
 from maotest.waiting import Stopwatch, eventually
+
+pytestmark = pytest.mark.alone
 
 
 def cpu_seconds(pid):

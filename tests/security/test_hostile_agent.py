@@ -36,6 +36,7 @@ def p99_of_calls(mao, user, until):
     return sorted(times)[len(times) * 99 // 100]
 
 
+@pytest.mark.alone
 def test_the_slowest_calls_of_another_user_take_no_more_than_twice_as_long(mao, alice):
     """The attackers have a tenth of a processor each: what is measured is the daemon, not the machine."""
     users = ["evil-pings", "evil-statuses", "evil-windows", "evil-results", "evil-values"]

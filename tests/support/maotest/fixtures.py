@@ -11,7 +11,23 @@ from maotest.waiting import Stopwatch, eventually
 
 LOG_LINES_SHOWN = 60
 
+# By what they took when last measured: over 10 s, in tests/security over 5 s.
+LONG_FILES = ["test_daemon_restart", "test_terminals", "test_lost_containers", "test_mount_drift", "test_start_failures",
+              "test_nothing_lost", "test_streaming", "test_engine_down", "test_agent_protocol", "test_first_calls",
+              "test_shell_processes", "test_name_conflicts", "test_read_bytes", "test_api_http",
+              "test_hostile_messages", "test_hostile_agent", "test_planted_symlinks", "test_secret_canaries"]
+
 _users = itertools.count(1)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: measures the machine or fills it; runs while no other test does")
+
+
+def pytest_collection_modifyitems(items):
+    """Files that take long first: with several workers the run ends when the last file does, which is then a short one.
+    A file that is not named here is taken for short, which costs seconds and no more."""
+    items.sort(key=lambda item: LONG_FILES.index(item.path.stem) if item.path.stem in LONG_FILES else len(LONG_FILES))
 
 
 @pytest.fixture(scope="session", autouse=True)
