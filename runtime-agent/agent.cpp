@@ -44,6 +44,12 @@ void report_broken(std::string_view task, std::string_view what)
     log(LogLevel::error, "the task '" + std::string(task) + "' broke: " + std::string(what));
 }
 
+// Enough to tell one agent of a user from the one before it.
+std::string short_name(const std::string& boot_id)
+{
+    return boot_id.substr(0, 6);
+}
+
 Error not_built(std::string_view what)
 {
     return Error(ErrorCode::unsupported, std::string(what) + " is not built yet in agent " MAO_VERSION);
@@ -65,7 +71,10 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       calls_(services_, tasks_, options_.calls_max, [this](bool told) { call_ended(told); }),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
-      services_{executor_, pool_, launcher_, tags_, leftovers_},
+      services_{executor_, pool_, launcher_, tags_, leftovers_, oom_kills_, sessions_, shell_tasks_},
+      sessions_(services_, tasks_, options_.sessions, short_name(boot_id_), [this] { introduce(channel_); }),
+      shell_tasks_(services_, tasks_, options_.tasks_max, short_name(boot_id_),
+                   [this] { introduce(channel_); }),
       terminals_(services_, tasks_, [this] { introduce(channel_); }),
       reads_(services_, tasks_)
 {}
@@ -75,6 +84,7 @@ Agent::~Agent() = default;
 asio::awaitable<void> Agent::run()
 {
     tasks_.spawn("reaper", reaper_.run());
+    tasks_.spawn("kept shells", sessions_.run());
     tasks_.spawn("signals", listen_to_signals());
     tasks_.spawn("connection", keep_connected());
     while (!stopping_)
@@ -98,6 +108,8 @@ void Agent::stop(const std::string& why)
 asio::awaitable<void> Agent::end_everything()
 {
     terminals_.hang_up_all();
+    sessions_.stop();
+    shell_tasks_.stop();
     co_await end_processes(pool_, ProcessTree::of_everything(), options_.stop_grace);
     calls_.cancel_all();
     const auto deadline = Clock::now() + drain_deadline;
@@ -192,6 +204,8 @@ wire::RuntimeActivity Agent::activity() const
 {
     wire::RuntimeActivity activity;
     activity.calls = static_cast<std::int64_t>(calls_.running());
+    activity.shells = static_cast<std::int64_t>(sessions_.size());
+    activity.tasks = static_cast<std::int64_t>(shell_tasks_.active());
     activity.terminals = static_cast<std::int64_t>(terminals_.running());
     return activity;
 }

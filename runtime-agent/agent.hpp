@@ -27,8 +27,11 @@
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
+#include "runtime-agent/process/oom_kills.hpp"
 #include "runtime-agent/process/spawn.hpp"
 #include "runtime-agent/reaper.hpp"
+#include "runtime-agent/shell/shell_sessions.hpp"
+#include "runtime-agent/tasks/task_table.hpp"
 #include "runtime-agent/terminal/terminal_table.hpp"
 #include "runtime-agent/tool_call.hpp"
 
@@ -41,6 +44,8 @@ struct AgentOptions {
     std::optional<rlim_t> children_open_files_max;
     // Fewer than the limit where the process may not open enough files (case 74).
     std::size_t calls_max = limits::concurrent_calls_max;
+    SessionLimits sessions;
+    std::size_t tasks_max = limits::tasks_default;
     // Between TERM and KILL at the end: two seconds in all.
     std::chrono::milliseconds stop_grace{1200};
 };
@@ -101,6 +106,9 @@ private:
     channel::TaskGroup tasks_;
     Leftovers leftovers_;
     AgentServices services_;
+    OomKills oom_kills_;
+    ShellSessions sessions_;
+    TaskTable shell_tasks_;
     TerminalTable terminals_;
     ByteReads reads_;
 };

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "protocol/channel/event.hpp"
@@ -15,8 +16,12 @@
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
+#include "runtime-agent/process/oom_kills.hpp"
 
 namespace mao::agent {
+
+class ShellSessions;
+class TaskTable;
 
 struct AgentServices {
     boost::asio::any_io_executor executor;
@@ -24,6 +29,9 @@ struct AgentServices {
     Launcher& launcher;
     CallTags& tags;
     Leftovers& leftovers;
+    const OomKills& oom_kills;
+    ShellSessions& sessions;
+    TaskTable& shell_tasks;
 };
 
 class CallContext {
@@ -46,6 +54,8 @@ public:
     channel::Event changed; // cancelled, or whatever the tool itself waits for
     // Told what a tool prints, as it comes; empty where nobody asked.
     std::function<void(wire::OutputStream stream, std::string_view bytes)> on_output;
+    // Where it is there, all output goes to files from its first byte on, and this is told of each.
+    std::function<void(wire::OutputStream stream, const std::string& path)> on_output_file;
 
 private:
     std::stop_source stop_;

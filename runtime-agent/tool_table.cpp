@@ -5,7 +5,7 @@
 #include "protocol/base/text.hpp"
 #include "runtime-agent/files/read_file.hpp"
 #include "runtime-agent/files/write_file.hpp"
-#include "runtime-agent/shell/one_shot.hpp"
+#include "runtime-agent/shell/shell_tool.hpp"
 
 namespace mao::agent {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::array<Tool, 7> tools = {{
     {"edit_file", nullptr},
     {"glob_search", nullptr},
     {"grep_search", nullptr},
-    {"await_async", nullptr},
+    {"await_async", &await_async_tool},
 }};
 constexpr std::string_view mcp_prefix = "mcp__";
 

@@ -28,6 +28,7 @@ bool was_refused(const Result<ToolOutcome>& outcome)
     switch ((outcome ? outcome->result.error() : outcome.error()).code()) {
     case ErrorCode::overloaded: return true;
     case ErrorCode::too_many_open:
+    case ErrorCode::session_busy:
     case ErrorCode::shutting_down: return outcome.has_value();
     case ErrorCode::invalid_argument:
     case ErrorCode::too_large: return !outcome;

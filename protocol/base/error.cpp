@@ -84,6 +84,8 @@ std::string_view to_string(ErrorCode code) noexcept
     case ErrorCode::cannot_fork: return "cannot_fork";
     case ErrorCode::env_too_large: return "env_too_large";
     case ErrorCode::too_many_open: return "too_many_open";
+    case ErrorCode::session_busy: return "session_busy";
+    case ErrorCode::session_ended: return "session_ended";
     case ErrorCode::invalid_setting: return "invalid_setting";
     case ErrorCode::preflight_failed: return "preflight_failed";
     case ErrorCode::internal: return "internal";

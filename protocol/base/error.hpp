@@ -91,6 +91,8 @@ enum class ErrorCode {
     cannot_fork,
     env_too_large,
     too_many_open,
+    session_busy,
+    session_ended,
     // The rest.
     invalid_setting,
     preflight_failed,

@@ -177,6 +177,29 @@ inline constexpr std::size_t stdin_bytes_max = 16 * 1024 * 1024;
 inline constexpr std::size_t output_characters_max = 30'000;
 inline constexpr std::size_t output_spool_bytes_max = 10 * 1024 * 1024;
 inline constexpr std::size_t concurrent_calls_max = 256;
+// Kept shells of one runtime: each is a bash of some megabytes. Settings may ask for fewer or more.
+inline constexpr std::size_t sessions_default = 32;
+inline constexpr std::size_t sessions_possible = 256;
+inline constexpr auto session_idle_default = 30min;
+inline constexpr std::size_t session_id_bytes_max = 64;
+// How long a call waits for the one before it in the same session, and how many may wait.
+inline constexpr auto session_wait_max = 30s;
+inline constexpr std::size_t session_waiters_max = 32;
+// Sessions that ended by themselves: their exit code is still told to who asks for them.
+inline constexpr std::size_t sessions_remembered_max = 256;
+// Background tasks: those that run and those whose result nobody took.
+inline constexpr std::size_t tasks_default = 64;
+inline constexpr std::size_t tasks_possible = 512;
+inline constexpr auto task_timeout_max = 24h;
+inline constexpr auto task_kept_max = 24h;
+// A result that was taken can be asked for again, by a caller who did not get the answer.
+inline constexpr std::size_t tasks_kept_after_taken_max = 16;
+inline constexpr long long task_output_bytes_max = 1024 * 1024;
+inline constexpr long long task_output_bytes_default = 64 * 1024;
+// To a program that does not read its input.
+inline constexpr auto task_input_wait_max = 10s;
+// Of a command's text, in lists of what runs.
+inline constexpr std::size_t command_shown_bytes_max = 200;
 // Environment given with a call. The kernel refuses a single string of 128 KiB.
 inline constexpr std::size_t env_entries_max = 256;
 inline constexpr std::size_t env_name_bytes_max = 256;

@@ -11,12 +11,12 @@
 namespace mao::agent {
 namespace asio = boost::asio;
 
-Child::Child(Reaper& reaper, Spawned spawned, channel::Event& changed)
-    : reaper_(reaper), pid_(spawned.pid), pidfd_(std::move(spawned.pidfd)), changed_(changed)
+Child::Child(Reaper& reaper, Spawned spawned, std::function<void()> on_end)
+    : reaper_(reaper), pid_(spawned.pid), pidfd_(std::move(spawned.pidfd)), on_end_(std::move(on_end))
 {
     auto ended = [this](ExitStatus status) {
         exit_status_ = status;
-        changed_.notify();
+        on_end_();
     };
     reaper_.watch(pid_, std::move(ended));
 }
@@ -25,7 +25,12 @@ Child::~Child()
 {
     if (exit_status_) return;
     reaper_.forget(pid_);
-    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    send_signal(SIGKILL);
+}
+
+void Child::send_signal(int signal) const noexcept
+{
+    if (!exit_status_) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
 }
 
 std::optional<ProcessId> Child::identity() const
@@ -38,6 +43,12 @@ std::optional<ProcessId> Child::identity() const
 
 asio::awaitable<Result<std::unique_ptr<Child>>> Launcher::start(Prepare prepare, channel::Event& changed)
 {
+    std::function<void()> on_end = [&changed] { changed.notify(); };
+    co_return co_await start(std::move(prepare), std::move(on_end));
+}
+
+asio::awaitable<Result<std::unique_ptr<Child>>> Launcher::start(Prepare prepare, std::function<void()> on_end)
+{
     const Reaper::SpawnInFlight in_flight(reaper_);
     auto work = [this, &prepare]() -> Result<Spawned> {
         const auto request = prepare();
@@ -46,7 +57,7 @@ asio::awaitable<Result<std::unique_ptr<Child>>> Launcher::start(Prepare prepare,
     };
     auto spawned = co_await channel::offload(pool_, std::move(work));
     if (!spawned) co_return fail(std::move(spawned.error()));
-    co_return std::make_unique<Child>(reaper_, std::move(*spawned), changed);
+    co_return std::make_unique<Child>(reaper_, std::move(*spawned), std::move(on_end));
 }
 
 } // namespace mao::agent

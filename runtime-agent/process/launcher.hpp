@@ -21,13 +21,16 @@ namespace mao::agent {
 // coroutine that was cancelled. Only the program itself; what it started is ended by its ProcessTree.
 class Child {
 public:
-    // `changed` is notified when the program ends; it outlives this.
-    Child(Reaper& reaper, Spawned spawned, channel::Event& changed);
+    // `on_end` is called on the loop when the program ends; what it refers to outlives this.
+    Child(Reaper& reaper, Spawned spawned, std::function<void()> on_end);
     ~Child();
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
     const std::optional<ExitStatus>& exit_status() const noexcept { return exit_status_; }
+    pid_t pid() const noexcept { return pid_; }
+    // Nothing happens once it was reaped.
+    void send_signal(int signal) const noexcept;
     // Nothing once it was reaped: the pid may already be somebody else's.
     std::optional<ProcessId> identity() const;
 
@@ -35,7 +38,7 @@ private:
     Reaper& reaper_;
     pid_t pid_;
     UniqueFd pidfd_;
-    channel::Event& changed_;
+    std::function<void()> on_end_;
     std::optional<ExitStatus> exit_status_;
 };
 
@@ -49,6 +52,9 @@ public:
 
     // `prepare` runs on the pool too, right before: opening and filling descriptors may block as well. What it refers
     // to outlives the call. Errors: its own, and those of Spawner::spawn.
+    boost::asio::awaitable<Result<std::unique_ptr<Child>>> start(Prepare prepare,
+                                                                 std::function<void()> on_end);
+    // `changed` is notified when the program ends; it outlives the child.
     boost::asio::awaitable<Result<std::unique_ptr<Child>>> start(Prepare prepare, channel::Event& changed);
 
 private:

@@ -1,9 +1,5 @@
 #include "runtime-agent/process/leftovers.hpp"
 
-#include <unistd.h>
-
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "protocol/base/limits.hpp"
@@ -13,21 +9,6 @@
 
 namespace mao::agent {
 namespace asio = boost::asio;
-namespace {
-
-// Nothing where it could not be found out. Not the agent's own: it wears a call's for the moment of a spawn.
-std::optional<std::set<rlim_t>> limits_in_use()
-{
-    const auto processes = read_processes();
-    if (!processes) return std::nullopt;
-    std::set<rlim_t> limits;
-    for (const ProcessInfo& process : *processes)
-        if (process.is_alive() && process.id.pid != ::getpid() && process.pending_signals_max)
-            limits.insert(*process.pending_signals_max);
-    return limits;
-}
-
-} // namespace
 
 void Leftovers::take_over(CallTags::Tag tag)
 {
@@ -42,7 +23,7 @@ asio::awaitable<void> Leftovers::look_after()
 {
     while (!waiting_.empty()) {
         auto tags = std::exchange(waiting_, {});
-        const auto in_use = co_await channel::offload(pool_, &limits_in_use);
+        const auto in_use = co_await channel::offload(pool_, &read_pending_signals_maxima);
         for (CallTags::Tag& tag : tags)
             if (!in_use || in_use->contains(*tag.pending_signals_max()))
                 tasks_.spawn("end leftover processes", end(std::move(tag)));

@@ -128,4 +128,15 @@ std::optional<std::vector<ProcessInfo>> read_processes()
     return processes;
 }
 
+std::optional<std::set<rlim_t>> read_pending_signals_maxima()
+{
+    const auto processes = read_processes();
+    if (!processes) return std::nullopt;
+    std::set<rlim_t> limits;
+    for (const ProcessInfo& process : *processes)
+        if (process.is_alive() && process.id.pid != ::getpid() && process.pending_signals_max)
+            limits.insert(*process.pending_signals_max);
+    return limits;
+}
+
 } // namespace mao::agent

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct ProcessInfo {
 std::optional<ProcessInfo> read_process(pid_t pid);
 // Nothing where /proc could not be read (no descriptor was free): that says nothing about who is there.
 std::optional<std::vector<ProcessInfo>> read_processes();
+// Of all others that are alive: the calling process wears a call's for the moment of a spawn.
+std::optional<std::set<rlim_t>> read_pending_signals_maxima();
 
 // /proc/PID/stat, and the line of /proc/PID/limits that names pending signals.
 std::optional<ProcessInfo> parse_stat(std::string_view text);

@@ -80,8 +80,11 @@ std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, const 
         for (auto entry = first; entry != last; ++entry) {
             const ProcessInfo& process = *entry->second;
             if (process.id.pid == self) continue;
-            const bool tagged = membership.tag && process.pending_signals_max == membership.tag;
-            const bool belongs = branch.belongs || tagged || membership.known.contains(process.id);
+            const bool spared = membership.spared.contains(process.id);
+            const bool tagged =
+                process.pending_signals_max && membership.tags.contains(*process.pending_signals_max);
+            const bool belongs =
+                !spared && (branch.belongs || tagged || membership.known.contains(process.id));
             if (belongs && process.is_alive()) members.push_back(process.id);
             branches.push_back({process.id.pid, belongs});
         }
@@ -89,11 +92,17 @@ std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, const 
     return members;
 }
 
+ProcessTree::ProcessTree(std::optional<rlim_t> tag, std::set<ProcessId> roots)
+{
+    if (tag) membership_.tags.insert(*tag);
+    membership_.known = std::move(roots);
+}
+
 ProcessTree ProcessTree::of_everything()
 {
-    ProcessTree tree(std::nullopt, {});
-    tree.membership_.everything = true;
-    return tree;
+    Membership all;
+    all.everything = true;
+    return ProcessTree(std::move(all));
 }
 
 std::optional<std::vector<ProcessId>> ProcessTree::find()

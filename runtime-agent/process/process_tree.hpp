@@ -13,6 +13,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime-agent/process/process_table.hpp"
@@ -20,8 +21,9 @@
 namespace mao::agent {
 
 struct Membership {
-    std::optional<rlim_t> tag;
+    std::set<rlim_t> tags;
     std::set<ProcessId> known; // belong, tagged or not
+    std::set<ProcessId> spared; // never belong, and nobody does for being their child
     bool everything = false; // all that descends from the agent
 };
 
@@ -32,7 +34,8 @@ std::vector<ProcessId> members_among(const std::vector<ProcessInfo>& all, const 
 class ProcessTree {
 public:
     // `roots`: processes known to belong, tagged or not.
-    ProcessTree(std::optional<rlim_t> tag, std::set<ProcessId> roots) : membership_{tag, std::move(roots)} {}
+    ProcessTree(std::optional<rlim_t> tag, std::set<ProcessId> roots);
+    explicit ProcessTree(Membership membership) : membership_(std::move(membership)) {}
 
     // All that the calling process started, and all that came to it as orphans, of whatever call.
     static ProcessTree of_everything();

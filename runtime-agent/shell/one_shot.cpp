@@ -1,17 +1,12 @@
 #include "runtime-agent/shell/one_shot.hpp"
 
-#include <string.h>
-#include <sys/stat.h>
-
 #include <set>
 #include <utility>
 
 #include "protocol/base/limits.hpp"
-#include "protocol/base/text.hpp"
-#include "protocol/wire/json_text.hpp"
 #include "runtime-agent/process/process_tree.hpp"
 #include "runtime-agent/shell/bash_process.hpp"
-#include "runtime-agent/shell/output_pipe.hpp"
+#include "runtime-agent/shell/command_output.hpp"
 
 namespace mao::agent {
 namespace asio = boost::asio;
@@ -19,138 +14,43 @@ namespace {
 
 using Clock = channel::Event::Clock;
 
-// As timeout(1) and a shell's own Ctrl-C say it.
-constexpr int timed_out_code = 124;
-constexpr int cancelled_code = 130;
 // From the end of a call's last process to the news of it.
 constexpr auto reaped_after_max = std::chrono::seconds(1);
 
-enum class End { exited, timed_out, cancelled };
-
-// A command while it runs. Closes its pipes whichever way it is left.
-struct Run {
-    Run(CallContext& context, BashProcess bash, std::unique_ptr<Child> started)
-        : call(context),
-          workdir(std::move(bash.workdir)),
-          child(std::move(started)),
-          output(pipe(std::move(bash.output), wire::OutputStream::standard_output)),
-          errors(pipe(std::move(bash.errors), wire::OutputStream::standard_error))
-    {
-        output->start();
-        errors->start();
-    }
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
-    ~Run()
-    {
-        output->close();
-        errors->close();
-    }
-
-    std::shared_ptr<OutputPipe> pipe(UniqueFd reader, wire::OutputStream stream) const
-    {
-        OutputPipe::OnBytes on_bytes;
-        if (call.on_output)
-            on_bytes = [&context = call, stream](std::string_view bytes) {
-                context.on_output(stream, bytes);
-            };
-        return std::make_shared<OutputPipe>(call.services.executor, std::move(reader), call.changed,
-                                            std::move(on_bytes));
-    }
-
-    CallContext& call;
-    std::string workdir;
-    std::unique_ptr<Child> child;
-    std::shared_ptr<OutputPipe> output;
-    std::shared_ptr<OutputPipe> errors;
-};
-
-asio::awaitable<End> wait_for_end(Run& run, const std::string& runtime_dir, Clock::time_point deadline)
+asio::awaitable<CommandEnd> wait_for_end(const Child& child, CommandOutput& output, CallContext& call,
+                                         Clock::time_point deadline)
 {
     for (;;) {
-        if (run.child->exit_status()) co_return End::exited;
-        if (run.call.cancelled()) co_return End::cancelled;
-        if (Clock::now() >= deadline) co_return End::timed_out;
-        if (run.output->has_backlog() || run.errors->has_backlog()) {
-            co_await run.output->spool(run.call.services.pool, runtime_dir);
-            co_await run.errors->spool(run.call.services.pool, runtime_dir);
-        } else {
-            co_await run.call.changed.wait_until(deadline);
-        }
+        if (child.exit_status()) co_return CommandEnd::exited;
+        if (call.cancelled()) co_return CommandEnd::cancelled;
+        if (Clock::now() >= deadline) co_return CommandEnd::timed_out;
+        if (output.has_backlog())
+            co_await output.spool();
+        else
+            co_await call.changed.wait_until(deadline);
     }
 }
 
-asio::awaitable<void> end_now(Run& run, const CallTags::Tag& tag)
+asio::awaitable<void> end_now(const Child& child, CallContext& call, const CallTags::Tag& tag)
 {
     std::set<ProcessId> roots;
-    if (const auto leader = run.child->identity()) roots.insert(*leader);
+    if (const auto leader = child.identity()) roots.insert(*leader);
     ProcessTree tree(tag.pending_signals_max(), std::move(roots));
-    co_await end_processes(run.call.services.pool, std::move(tree), limits::kill_grace);
+    co_await end_processes(call.services.pool, std::move(tree), limits::kill_grace);
     const auto deadline = Clock::now() + reaped_after_max;
     bool in_time = true;
-    while (in_time && !run.child->exit_status())
-        in_time = co_await run.call.changed.wait_until(deadline);
-}
-
-bool is_directory(const std::string& path)
-{
-    struct stat status{};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-struct Outcome {
-    End end = End::exited;
-    ExitStatus status;
-    OutputPipe::Collected output;
-    OutputPipe::Collected errors;
-    Clock::duration duration{};
-};
-
-void append_file(wire::ObjectText& object, std::string_view name, const OutputPipe::Collected& collected)
-{
-    if (collected.file) object.string(name, text::to_utf8(*collected.file));
-    if (collected.file_problem)
-        object.string(std::string(name) + "_problem", text::to_utf8(*collected.file_problem));
-}
-
-int exit_code_of(const Outcome& outcome) noexcept
-{
-    switch (outcome.end) {
-    case End::exited: return outcome.status.code;
-    case End::timed_out: return timed_out_code;
-    case End::cancelled: return cancelled_code;
-    }
-    return timed_out_code;
-}
-
-std::string rendered(const Outcome& outcome, const std::string& workdir)
-{
-    std::string out;
-    wire::ObjectText object(out);
-    object.integer("exit_code", exit_code_of(outcome));
-    const char* signal = outcome.status.signal > 0 ? ::sigabbrev_np(outcome.status.signal) : nullptr;
-    if (signal != nullptr) object.string("signal", std::string("SIG") + signal);
-    object.string("stdout", outcome.output.output.text).string("stderr", outcome.errors.output.text);
-    object.boolean("timed_out", outcome.end == End::timed_out);
-    if (outcome.end == End::cancelled) object.boolean("cancelled", true);
-    object.boolean("truncated", outcome.output.output.truncated || outcome.errors.output.truncated);
-    append_file(object, "output_file", outcome.output);
-    append_file(object, "stderr_file", outcome.errors);
-    // Never a path that is gone by now (case 13).
-    if (is_directory(workdir)) object.string("current_workdir", text::to_utf8(workdir));
-    object.integer("duration_ms",
-                   std::chrono::duration_cast<std::chrono::milliseconds>(outcome.duration).count());
-    object.end();
-    return out;
+    while (in_time && !child.exit_status())
+        in_time = co_await call.changed.wait_until(deadline);
 }
 
 } // namespace
 
-asio::awaitable<Result<std::string>> run_one_shot(ShellRequest request, const wire::Envelope& envelope,
-                                                  CallContext& call)
+asio::awaitable<Result<CommandResult>> run_one_shot(ShellRequest request, const wire::Envelope& envelope,
+                                                    CallContext& call)
 {
     AgentServices& services = call.services;
     const auto started = Clock::now();
+    const std::uint64_t oom_kills_before = services.oom_kills.count();
     CallTags::Tag tag = services.tags.take();
     BashProcess bash;
     auto prepare = [&]() -> Result<SpawnRequest> {
@@ -161,30 +61,22 @@ asio::awaitable<Result<std::string>> run_one_shot(ShellRequest request, const wi
         return std::move(bash.spawn);
     };
     Launcher::Prepare prepare_on_pool = std::ref(prepare);
-    auto child = co_await services.launcher.start(std::move(prepare_on_pool), call.changed);
-    if (!child) co_return fail(std::move(child.error()));
+    auto started_child = co_await services.launcher.start(std::move(prepare_on_pool), call.changed);
+    if (!started_child) co_return fail(std::move(started_child.error()));
+    const std::unique_ptr<Child> child = std::move(*started_child);
 
-    const std::string runtime_dir = envelope.runtime_dir;
-    Run run(call, std::move(bash), std::move(*child));
-    Outcome outcome;
-    outcome.end = co_await wait_for_end(run, runtime_dir, started + request.timeout);
-    if (outcome.end != End::exited) co_await end_now(run, tag);
-    run.output->take_rest();
-    run.errors->take_rest();
-    outcome.output = co_await run.output->collect(services.pool, runtime_dir);
-    outcome.errors = co_await run.errors->collect(services.pool, runtime_dir);
-    outcome.status = run.child->exit_status().value_or(ExitStatus{});
-    outcome.duration = Clock::now() - started;
+    CommandOutput output(call, std::move(bash.output), std::move(bash.errors), envelope.runtime_dir);
+    CommandResult result;
+    result.workdir = std::move(bash.workdir);
+    const auto deadline = request.timeout ? started + *request.timeout : Clock::time_point::max();
+    result.end = co_await wait_for_end(*child, output, call, deadline);
+    if (result.end != CommandEnd::exited) co_await end_now(*child, call, tag);
+    result.output = co_await output.finish(OutputPipe::Background::is_cut_off);
+    result.status = child->exit_status().value_or(ExitStatus{});
+    result.out_of_memory = was_killed(result.status) && services.oom_kills.count() != oom_kills_before;
+    result.duration = Clock::now() - started;
     services.leftovers.take_over(std::move(tag));
-    co_return rendered(outcome, run.workdir);
-}
-
-asio::awaitable<Result<std::string>> shell_tool(const boost::json::object& arguments,
-                                                const wire::Envelope& envelope, CallContext& call)
-{
-    auto request = parse_shell(arguments, call.timeout);
-    if (!request) co_return fail(std::move(request.error()));
-    co_return co_await run_one_shot(std::move(*request), envelope, call);
+    co_return result;
 }
 
 } // namespace mao::agent

@@ -8,6 +8,8 @@
 #include <array>
 #include <boost/asio/error.hpp>
 #include <cerrno>
+#include <chrono>
+#include <utility>
 
 #include "protocol/base/limits.hpp"
 #include "protocol/channel/offload.hpp"
@@ -18,12 +20,13 @@ namespace {
 
 // A pipe's capacity: one read empties it.
 constexpr std::size_t read_bytes_max = 64 * 1024;
+constexpr auto drain_pause = std::chrono::milliseconds(50);
 
 } // namespace
 
 OutputPipe::OutputPipe(const asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed,
                        OnBytes on_bytes)
-    : pipe_(executor), changed_(changed), on_bytes_(std::move(on_bytes))
+    : pipe_(executor), changed_(changed), on_bytes_(std::move(on_bytes)), pace_(executor)
 {
     ::fcntl(reader.get(), F_SETFL, O_NONBLOCK); // of our end only
     pipe_.assign(reader.release());
@@ -35,7 +38,7 @@ void OutputPipe::read_on()
     reading_ = true;
     auto readable = [self = shared_from_this()](const boost::system::error_code& error) {
         self->reading_ = false;
-        if (error || !self->pipe_.is_open()) return;
+        if (error || self->draining_ || !self->pipe_.is_open()) return;
         if (!self->read_some(read_bytes_max)) return self->close();
         if (self->has_backlog()) return self->changed_.notify();
         self->read_on();
@@ -57,14 +60,15 @@ void OutputPipe::take(std::string_view bytes)
 {
     if (on_bytes_) on_bytes_(bytes);
     // The file begins with what was kept so far, the moment not all can be kept.
-    if (buffer_.is_whole() && !buffer_.fits(bytes.size())) backlog_ = buffer_.whole();
+    if (!spools_all_ && buffer_.is_whole() && !buffer_.fits(bytes.size())) backlog_ = buffer_.whole();
     buffer_.append(bytes);
-    const bool wanted = !buffer_.is_whole() && !spool_problem_ && spooled_ <= limits::output_spool_bytes_max;
+    const bool wanted =
+        (spools_all_ || !buffer_.is_whole()) && !spool_problem_ && spooled_ <= limits::output_spool_bytes_max;
     if (wanted) backlog_ += bytes;
     if (spool_problem_) backlog_.clear();
 }
 
-void OutputPipe::take_rest()
+void OutputPipe::take_rest(Background background)
 {
     int left = 0;
     if (pipe_.is_open() && ::ioctl(pipe_.native_handle(), FIONREAD, &left) != 0) left = 0;
@@ -74,7 +78,33 @@ void OutputPipe::take_rest()
         if (!got || *got == 0) break;
         rest -= *got;
     }
-    close();
+    if (background == Background::is_cut_off) return close();
+    on_bytes_ = nullptr;
+    draining_ = true; // from here on nothing of the call's is touched
+    drain_on();
+}
+
+// One pipe's fill at a time, twenty times a second: a program that prints without end is slowed down, not stopped.
+void OutputPipe::drain_on()
+{
+    auto readable = [self = shared_from_this()](const boost::system::error_code& error) {
+        if (error || !self->pipe_.is_open()) return;
+        std::array<char, read_bytes_max> dropped;
+        const ssize_t got = ::read(self->pipe_.native_handle(), dropped.data(), dropped.size());
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return self->close();
+        auto rested = [self](const boost::system::error_code& stopped) {
+            if (!stopped) self->drain_on();
+        };
+        self->pace_.expires_after(drain_pause);
+        self->pace_.async_wait(std::move(rested));
+    };
+    if (pipe_.is_open()) pipe_.async_wait(asio::posix::stream_descriptor::wait_read, std::move(readable));
+}
+
+void OutputPipe::spool_all(OnFile on_file)
+{
+    spools_all_ = true;
+    on_file_ = std::move(on_file);
 }
 
 void OutputPipe::close() noexcept
@@ -99,9 +129,10 @@ asio::awaitable<void> OutputPipe::spool(asio::thread_pool& pool, const std::stri
     auto work = [&] { return write_backlog(runtime_dir); };
     const auto written = co_await channel::offload(pool, std::move(work));
     if (!written) spool_problem_ = written.error();
+    if (spool_ && on_file_) std::exchange(on_file_, nullptr)(spool_->path());
     spooled_ += backlog_.size();
     backlog_.clear();
-    read_on();
+    if (!draining_) read_on();
 }
 
 asio::awaitable<OutputPipe::Collected> OutputPipe::collect(asio::thread_pool& pool,
@@ -109,7 +140,7 @@ asio::awaitable<OutputPipe::Collected> OutputPipe::collect(asio::thread_pool& po
 {
     Collected collected;
     collected.output = buffer_.text();
-    if (collected.output.truncated && buffer_.is_whole()) backlog_ = buffer_.whole();
+    if (collected.output.truncated && buffer_.is_whole() && !spools_all_) backlog_ = buffer_.whole();
     co_await spool(pool, runtime_dir);
     if (spool_) collected.file = spool_->path();
     if (spool_problem_) collected.file_problem = spool_problem_->message();

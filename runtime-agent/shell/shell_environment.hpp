@@ -20,8 +20,11 @@ struct Workdir {
     std::string path; // absolute
 };
 
-// `wanted`: the caller's, relative to the workspace; none: the workspace itself, or else the home. Errors name the
-// `argument` and the path: no_such_file, not_a_directory, invalid_path …
+// `wanted`: the caller's, relative to `base`; none: `base` itself. Errors name the `argument` and the path: no_such_file,
+// not_a_directory, invalid_path …
+Result<Workdir> open_workdir(const std::optional<std::string>& wanted, const std::string& base,
+                             const std::string& argument);
+// Relative to the workspace, or else the home.
 Result<Workdir> open_workdir(const std::optional<std::string>& wanted, const wire::Envelope& envelope,
                              const std::string& argument);
 
@@ -32,5 +35,12 @@ struct ShellEnvironment {
 // E4. "NAME=value" strings. Errors: invalid_argument, env_too_large.
 Result<std::vector<std::string>> environment_of(ShellEnvironment shell, const wire::Envelope& envelope,
                                                 const std::string& workdir);
+
+// What a kept shell starts with: what every call may know, and no credential.
+Result<std::vector<std::string>> base_environment(const wire::Envelope& envelope, const std::string& workdir);
+// What one call in it has besides: `extra` and the envelope's credentials, each NAME=value with a zero behind it. The
+// caller wipes it. Errors: those of environment_of.
+Result<std::string> call_variables(const std::map<std::string, std::string>& extra,
+                                   const wire::Envelope& envelope);
 
 } // namespace mao::agent

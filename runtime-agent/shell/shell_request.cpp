@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/value.hpp>
+#include <utility>
 
 #include "protocol/base/limits.hpp"
 #include "runtime-agent/tool_arguments.hpp"
@@ -12,32 +13,30 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array<std::string_view, 9> known_arguments = {
-    "action", "command", "workdir", "timeout_ms", "env", "stdin", "async", "session_id", "keep_session"};
-// Of sessions and background tasks.
-constexpr std::array<std::string_view, 5> later_actions = {"input", "output", "kill", "list", "close"};
+constexpr std::array<std::string_view, 6> actions = {"exec", "input", "output", "kill", "list", "close"};
+constexpr std::array<std::string_view, 10> exec_arguments = {
+    "action", "command", "workdir",      "timeout_ms", "env",
+    "stdin",  "async",   "keep_session", "session_id", "stdin_open"};
+constexpr std::array<std::string_view, 4> input_arguments = {"action", "task_id", "stdin", "end"};
+constexpr std::array<std::string_view, 5> output_arguments = {"action", "task_id", "stream", "offset",
+                                                              "limit"};
+constexpr std::array<std::string_view, 3> kill_arguments = {"action", "task_id", "session_id"};
+constexpr std::array<std::string_view, 1> list_arguments = {"action"};
+constexpr std::array<std::string_view, 2> close_arguments = {"action", "session_id"};
 
-Error unsupported(const std::string& what)
+std::unexpected<Error> wrong(std::string message)
 {
-    return Error(ErrorCode::unsupported, what + " is not built yet; this version runs single commands only");
+    return fail(ErrorCode::invalid_argument, std::move(message));
 }
 
-void read_action(ToolArguments& args)
+std::optional<std::string> read_session(ToolArguments& args)
 {
-    const auto action = args.string("action");
-    if (!action || *action == "exec") return;
-    if (std::ranges::find(later_actions, *action) != later_actions.end())
-        return args.reject(unsupported("action '" + *action + "'"));
-    args.reject(
-        Error(ErrorCode::invalid_argument, "action: must be 'exec', not '" + action->substr(0, 40) + "'"));
-}
-
-void refuse_what_comes_later(ToolArguments& args)
-{
-    if (args.boolean("keep_session").value_or(false))
-        args.reject(unsupported("keep_session (a kept shell session)"));
-    if (args.boolean("async").value_or(false)) args.reject(unsupported("async (a background task)"));
-    if (args.string("session_id")) args.reject(unsupported("session_id (a kept shell session)"));
+    auto session = args.string("session_id");
+    if (session && !is_session_id(*session))
+        args.reject(Error(ErrorCode::invalid_argument,
+                          "session_id: must be letters, digits, '-', '_' or '.', at most " +
+                              std::to_string(limits::session_id_bytes_max) + " of them"));
+    return session;
 }
 
 std::string read_command(ToolArguments& args)
@@ -81,25 +80,118 @@ std::map<std::string, std::string> read_env(ToolArguments& args)
     return env;
 }
 
+void read_how(ToolArguments& args, ShellRequest& request)
+{
+    request.session = read_session(args);
+    request.opens_session = args.boolean("keep_session").value_or(false);
+    request.in_background = args.boolean("async").value_or(false);
+    request.feeds_stdin = args.boolean("stdin_open").value_or(false);
+    if (request.feeds_stdin && !request.in_background)
+        args.reject(Error(ErrorCode::invalid_argument,
+                          "stdin_open: goes with async only: nobody could send input while the call waits"));
+}
+
 } // namespace
 
-Result<ShellRequest> parse_shell(const boost::json::object& arguments,
-                                 std::optional<milliseconds> call_timeout)
+bool is_session_id(std::string_view text) noexcept
+{
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '_' || c == '.';
+    };
+    return !text.empty() && text.size() <= limits::session_id_bytes_max && std::ranges::all_of(text, fits);
+}
+
+Result<ShellAction> parse_shell_action(const boost::json::object& arguments)
+{
+    const auto* given = arguments.if_contains("action");
+    if (given == nullptr || given->is_null()) return ShellAction::exec;
+    const auto* name = given->if_string();
+    if (name == nullptr) return wrong("action: must be a string");
+    const auto known = std::ranges::find(actions, std::string_view(*name));
+    if (known != actions.end()) return static_cast<ShellAction>(known - actions.begin());
+    std::string message = "action: must be ";
+    for (const std::string_view action : actions)
+        message += "'" + std::string(action) + (action == actions.back() ? "'" : "', ");
+    return wrong(message + ", not '" + std::string(*name).substr(0, 40) + "'");
+}
+
+Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments,
+                                      std::optional<milliseconds> call_timeout)
 {
     constexpr milliseconds longest = limits::tool_timeout_max;
-    ToolArguments args(arguments, known_arguments);
-    read_action(args);
-    refuse_what_comes_later(args);
+    constexpr milliseconds longest_task = limits::task_timeout_max;
+    ToolArguments args(arguments, exec_arguments);
     ShellRequest request;
     request.command = read_command(args);
     request.workdir = args.string("workdir");
     request.stdin_text = read_stdin(args);
     request.env = read_env(args);
-    const auto timeout = args.integer("timeout_ms", 1, longest.count());
+    read_how(args, request);
+    const auto timeout =
+        args.integer("timeout_ms", 1, request.in_background ? longest_task.count() : longest.count());
     if (args.problem()) return fail(*args.problem());
-    request.timeout = timeout ? milliseconds(*timeout) : call_timeout.value_or(limits::tool_timeout_default);
-    request.timeout = std::clamp(request.timeout, milliseconds(1), longest);
+    if (timeout) request.timeout = milliseconds(*timeout);
+    if (request.in_background) return request;
+    const auto limit = request.timeout.value_or(call_timeout.value_or(limits::tool_timeout_default));
+    request.timeout = std::clamp(limit, milliseconds(1), longest);
     return request;
+}
+
+Result<ShellInput> parse_shell_input(const boost::json::object& arguments)
+{
+    ToolArguments args(arguments, input_arguments);
+    ShellInput input;
+    input.task = args.required_string("task_id");
+    input.text = read_stdin(args);
+    input.ends = args.boolean("end").value_or(false);
+    if (args.problem()) return fail(*args.problem());
+    if (input.text.empty() && !input.ends) return wrong("stdin: is empty, and 'end' is not true");
+    return input;
+}
+
+Result<ShellOutput> parse_shell_output(const boost::json::object& arguments)
+{
+    ToolArguments args(arguments, output_arguments);
+    ShellOutput output;
+    output.task = args.required_string("task_id");
+    const std::string stream = args.string("stream").value_or("stdout");
+    output.offset = args.integer("offset", 0, limits::json_integer_max).value_or(0);
+    output.bytes_max =
+        args.integer("limit", 1, limits::task_output_bytes_max).value_or(limits::task_output_bytes_default);
+    if (args.problem()) return fail(*args.problem());
+    if (stream != "stdout" && stream != "stderr")
+        return wrong("stream: must be 'stdout' or 'stderr', not '" + stream.substr(0, 40) + "'");
+    if (stream == "stderr") output.stream = wire::OutputStream::standard_error;
+    return output;
+}
+
+Result<ShellTarget> parse_shell_kill(const boost::json::object& arguments)
+{
+    ToolArguments args(arguments, kill_arguments);
+    ShellTarget target;
+    target.task = args.string("task_id");
+    target.session = read_session(args);
+    if (args.problem()) return fail(*args.problem());
+    if (target.task.has_value() == target.session.has_value())
+        return wrong("kill: needs a task_id or a session_id, and not both");
+    return target;
+}
+
+Result<void> parse_shell_list(const boost::json::object& arguments)
+{
+    const ToolArguments args(arguments, list_arguments);
+    if (args.problem()) return fail(*args.problem());
+    return {};
+}
+
+Result<std::string> parse_shell_close(const boost::json::object& arguments)
+{
+    ToolArguments args(arguments, close_arguments);
+    std::string session = args.required_string("session_id");
+    if (!args.problem()) (void)read_session(args);
+    if (args.problem()) return fail(*args.problem());
+    return session;
 }
 
 } // namespace mao::agent

@@ -1,0 +1,85 @@
+#include "runtime-agent/shell/session_door.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "runtime-agent/log.hpp"
+#include "runtime-agent/random_name.hpp"
+
+namespace mao::agent {
+namespace asio = boost::asio;
+namespace {
+
+constexpr int backlog = 128;
+// Shells that start at the same time; anybody may connect, and the oldest makes room.
+constexpr std::size_t early_max = 64;
+
+UniqueFd listen_at(const std::string& name)
+{
+    UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const bool listens = listener &&
+                         ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
+                         ::listen(listener.get(), backlog) == 0;
+    return listens ? std::move(listener) : UniqueFd();
+}
+
+} // namespace
+
+SessionDoor::SessionDoor(asio::any_io_executor executor)
+    : name_("mao-shell-" + random_name()), listener_(executor)
+{
+    UniqueFd listener = listen_at(name_);
+    if (listener)
+        listener_.assign(listener.release());
+    else
+        name_.clear();
+}
+
+asio::awaitable<void> SessionDoor::run()
+{
+    while (listener_.is_open()) {
+        const auto [error] = co_await listener_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                                           asio::as_tuple(asio::use_awaitable));
+        if (error) co_return;
+        for (;;) {
+            UniqueFd link(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (!link) break;
+            take(std::move(link));
+        }
+    }
+}
+
+void SessionDoor::take(UniqueFd link)
+{
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(link.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
+    const auto shell = attached_.find(peer.pid);
+    if (shell != attached_.end()) return shell->second(std::move(link));
+    if (early_.size() >= early_max) early_.pop_front();
+    early_.push_back({peer.pid, std::move(link)});
+}
+
+void SessionDoor::attach(pid_t shell, OnLink on_link)
+{
+    const OnLink& attached = attached_[shell] = std::move(on_link);
+    const auto waiting = std::ranges::find(early_, shell, &Early::pid);
+    if (waiting == early_.end()) return;
+    UniqueFd link = std::move(waiting->link);
+    early_.erase(waiting);
+    attached(std::move(link));
+}
+
+} // namespace mao::agent
