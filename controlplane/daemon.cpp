@@ -13,6 +13,7 @@
 #include "controlplane/api/http_server.hpp"
 #include "controlplane/api/routes.hpp"
 #include "controlplane/api/runtimes.hpp"
+#include "controlplane/api/shells.hpp"
 #include "controlplane/api/terminals.hpp"
 #include "controlplane/api/tools.hpp"
 #include "controlplane/audit/audit_log.hpp"
@@ -105,7 +106,8 @@ struct Daemon::Parts {
           terminals(loop.get_executor(), audit),
           registry(loop.get_executor(), pool, settings, engine, planner, audit, terminals),
           envelopes(settings),
-          dispatcher(loop.get_executor(), registry, envelopes, *reservations),
+          dispatcher(loop.get_executor(), registry, envelopes, *reservations,
+                     {settings.tool_timeout, settings.tool_timeout_max}),
           opener(registry, envelopes, terminals),
           files(registry, envelopes, settings)
     {
@@ -114,6 +116,7 @@ struct Daemon::Parts {
         add_admin_routes(router, settings, readiness, machine);
         add_tools_routes(router, dispatcher);
         add_calls_routes(router, dispatcher);
+        add_shells_routes(router, dispatcher, registry);
         add_terminals_routes(router, opener, terminals);
         add_files_routes(router, files);
         add_runtimes_routes(router, registry);

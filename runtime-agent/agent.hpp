@@ -44,6 +44,7 @@ struct AgentOptions {
     std::optional<rlim_t> children_open_files_max;
     // Fewer than the limit where the process may not open enough files (case 74).
     std::size_t calls_max = limits::concurrent_calls_max;
+    ToolLimits tools;
     SessionLimits sessions;
     std::size_t tasks_max = limits::tasks_default;
     // Between TERM and KILL at the end: two seconds in all.

@@ -43,6 +43,9 @@ int serve(const CommandLine& line)
     options.is_init = ::getpid() == 1;
     options.children_open_files_max = limits.children_open_files_max;
     options.calls_max = limits.calls_max;
+    options.tools = {line.timeout, line.timeout_max, line.output_file_max_megabytes * 1024 * 1024};
+    options.sessions = {line.sessions_max, line.session_idle};
+    options.tasks_max = line.tasks_max;
     Agent agent(loop, std::move(options));
     // Without tearing down: a pool thread may be held for ever by a dead disk, and a broken agent's parts by each other.
     auto ended = [](std::exception_ptr broken) {

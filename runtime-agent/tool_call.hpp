@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/base/limits.hpp"
 #include "protocol/channel/event.hpp"
 #include "protocol/wire/message.hpp"
 #include "runtime-agent/process/call_tags.hpp"
@@ -23,6 +24,13 @@ namespace mao::agent {
 class ShellSessions;
 class TaskTable;
 
+// What the operator set for tool calls; the defaults are those of the daemon's settings.
+struct ToolLimits {
+    std::chrono::milliseconds timeout_default = limits::tool_timeout_default;
+    std::chrono::milliseconds timeout_max = limits::tool_timeout_max;
+    std::size_t output_file_bytes_max = limits::output_spool_bytes_max;
+};
+
 struct AgentServices {
     boost::asio::any_io_executor executor;
     boost::asio::thread_pool& pool; // files, spawning, looking at /proc
@@ -32,6 +40,7 @@ struct AgentServices {
     const OomKills& oom_kills;
     ShellSessions& sessions;
     TaskTable& shell_tasks;
+    ToolLimits limits;
 };
 
 class CallContext {

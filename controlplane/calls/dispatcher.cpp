@@ -23,15 +23,10 @@ std::string random_hex()
     return text;
 }
 
-// The tool's own time-out, where it names one, sets how long an answer may take.
-std::chrono::milliseconds time_allowed(const ToolRequest& request)
+// In a kept session a call may have to wait for the one before it.
+std::chrono::milliseconds wait_before(const ToolRequest& request)
 {
-    if (request.timeout) return *request.timeout;
-    const boost::json::value* own = request.args.if_contains("timeout_ms");
-    const std::int64_t* milliseconds = own == nullptr ? nullptr : own->if_int64();
-    const std::chrono::milliseconds longest = limits::tool_timeout_max;
-    if (milliseconds == nullptr || *milliseconds < 1) return limits::tool_timeout_default;
-    return std::min(std::chrono::milliseconds(*milliseconds), longest);
+    return request.args.contains("session_id") ? limits::session_wait_max : std::chrono::milliseconds(0);
 }
 
 struct Counted {
@@ -47,15 +42,31 @@ private:
 } // namespace
 
 Dispatcher::Dispatcher(asio::any_io_executor executor, Registry& registry, const EnvelopeBuilder& envelopes,
-                       Reservations& reservations)
+                       Reservations& reservations, ToolTimes times)
     : registry_(registry),
       envelopes_(envelopes),
+      times_(times),
       boot_(random_hex()),
       kept_(std::move(executor), registry, reservations)
 {}
 
+// The tool's own time-out, where it names one, sets how long an answer may take.
+std::chrono::milliseconds Dispatcher::time_allowed(const ToolRequest& request) const
+{
+    const boost::json::value* own = request.args.if_contains("timeout_ms");
+    const std::int64_t* milliseconds = own == nullptr ? nullptr : own->if_int64();
+    auto allowed = request.timeout.value_or(times_.otherwise);
+    if (!request.timeout && milliseconds != nullptr && *milliseconds >= 1)
+        allowed = std::min(std::chrono::milliseconds(*milliseconds), times_.longest);
+    return allowed + wait_before(request) + limits::tool_answer_margin;
+}
+
 Result<wire::ToolCall> Dispatcher::message_for(ToolRequest request)
 {
+    if (request.timeout && *request.timeout > times_.longest)
+        return fail(ErrorCode::invalid_argument, "timeout_ms: is " +
+                                                     std::to_string(request.timeout->count()) + ", at most " +
+                                                     std::to_string(times_.longest.count()) + " are allowed");
     if (!is_runtime_tool(request.tool))
         return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
                                                  "'; known are " + runtime_tools_text());
@@ -82,7 +93,7 @@ asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
     const Counted counted(running_);
     const UserId user = request.user;
     std::string workspace = request.workspace;
-    const auto allowed = time_allowed(request) + limits::tool_answer_margin;
+    const auto allowed = time_allowed(request);
     auto message = message_for(std::move(request));
     if (!message) co_return fail(message.error());
     auto channel = co_await registry_.ensure_running(user, std::move(workspace));
@@ -98,7 +109,7 @@ asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
 asio::awaitable<Result<KeptCalls::Watch>> Dispatcher::begin(ToolRequest request)
 {
     const UserId user = request.user;
-    const auto allowed = time_allowed(request) + limits::tool_answer_margin;
+    const auto allowed = time_allowed(request);
     std::string workspace = request.workspace;
     auto key = request.key;
     const bool outlives_caller = request.outlives_caller || key.has_value();

@@ -23,6 +23,12 @@
 
 namespace mao::control {
 
+// Of calls that name no time-out, and the longest that one may name.
+struct ToolTimes {
+    std::chrono::milliseconds otherwise;
+    std::chrono::milliseconds longest;
+};
+
 struct ToolRequest {
     UserId user;
     std::string tool;
@@ -39,7 +45,7 @@ struct ToolRequest {
 class Dispatcher {
 public:
     Dispatcher(boost::asio::any_io_executor executor, Registry& registry, const EnvelopeBuilder& envelopes,
-               Reservations& reservations);
+               Reservations& reservations, ToolTimes times);
 
     // An Error here means that the call never ran or that its outcome is unknown: invalid_argument, unknown_tool,
     // whatever ensure_running and AgentCall say. A tool that ran and failed is a ToolOutcome. Cancelled, it has the
@@ -60,9 +66,11 @@ public:
 
 private:
     Result<wire::ToolCall> message_for(ToolRequest request);
+    std::chrono::milliseconds time_allowed(const ToolRequest& request) const;
 
     Registry& registry_;
     const EnvelopeBuilder& envelopes_;
+    ToolTimes times_;
     std::string boot_; // makes request ids of two daemon lives differ
     std::uint64_t next_id_ = 1;
     std::uint64_t running_ = 0;

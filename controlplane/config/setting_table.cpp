@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/base/limits.hpp"
+
 namespace mao::control {
 
 namespace {
@@ -143,12 +145,11 @@ constexpr std::array rows = {
         "MAO_CONTAINER_OCI_RUNTIME", "", "the name of an OCI runtime the engine knows, or empty",
         fits_oci_runtime, [](Settings& s, const SettingValue& v) { s.container_oci_runtime = v.text; },
         "OCI runtime of the containers, e.g. runsc. Empty: the engine's default."),
-    // The agent keeps an unused shell session for 30 minutes: a shorter time here would stop runtimes under them (L5).
     integer(
-        "MAO_CONTAINER_IDLE_MINUTES", "60", 31, 525'600,
+        "MAO_CONTAINER_IDLE_MINUTES", "60", 2, 525'600,
         [](Settings& s, const SettingValue& v) { s.container_idle = std::chrono::minutes(v.integer); },
-        "A runtime without calls and traffic is stopped after this long. More than the 30 minutes a shell "
-        "session may be idle."),
+        "A runtime without calls and traffic is stopped after this long. More than "
+        "MAO_SESSION_IDLE_MINUTES."),
     integer(
         "MAO_CONTAINER_MAX_LIFETIME_HOURS", "72", 1, 8'760,
         [](Settings& s, const SettingValue& v) { s.container_lifetime_max = std::chrono::hours(v.integer); },
@@ -180,6 +181,31 @@ constexpr std::array rows = {
         "MAO_READ_BYTES_MAX_MB", "30", 1, 1'048'576,
         [](Settings& s, const SettingValue& v) { s.read_bytes_max_megabytes = v.integer; },
         "Largest file in MiB that read-bytes gives."),
+    integer(
+        "MAO_TOOL_TIMEOUT_SECONDS", "120", 1, 3'600,
+        [](Settings& s, const SettingValue& v) { s.tool_timeout = std::chrono::seconds(v.integer); },
+        "How long a tool call may take that names no time-out of its own."),
+    integer(
+        "MAO_TOOL_TIMEOUT_MAX_SECONDS", "3600", 1, 3'600,
+        [](Settings& s, const SettingValue& v) { s.tool_timeout_max = std::chrono::seconds(v.integer); },
+        "The longest time-out that a tool call may name. Not less than MAO_TOOL_TIMEOUT_SECONDS."),
+    integer(
+        "MAO_OUTPUT_FILE_MAX_MB", "10", 1, 1'024,
+        [](Settings& s, const SettingValue& v) { s.output_file_max_megabytes = v.integer; },
+        "Largest file in MiB that the whole output of a command goes to, one a stream."),
+    integer(
+        "MAO_SESSIONS_MAX", "32", 1, limits::sessions_possible,
+        [](Settings& s, const SettingValue& v) { s.sessions_max = v.integer; },
+        "Kept shell sessions of one runtime."),
+    integer(
+        "MAO_SESSION_IDLE_MINUTES", "30", 1, 10'080,
+        [](Settings& s, const SettingValue& v) { s.session_idle = std::chrono::minutes(v.integer); },
+        "A kept shell session that nobody used for this long is closed. Less than "
+        "MAO_CONTAINER_IDLE_MINUTES."),
+    integer(
+        "MAO_TASKS_MAX", "64", 1, limits::tasks_possible,
+        [](Settings& s, const SettingValue& v) { s.tasks_max = v.integer; },
+        "Background tasks of one runtime: those that run, and those whose result nobody took."),
     path(
         SettingKind::path, "MAO_CONTAINER_CHANNEL_DIR", "/opt/mao-data/runtime/channels",
         [](Settings& s, const SettingValue& v) { s.channel_dir = v.text; },

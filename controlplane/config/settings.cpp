@@ -106,6 +106,23 @@ void check_roots_differ(const Settings& s, Complaints& complaints)
                                    std::string(roots[j].name) + " too; allowed: a directory of its own");
 }
 
+// A session that is idle for less keeps its runtime from being idle: the other way round it would be lost with it (L5).
+void check_times(const Settings& settings, Complaints& complaints)
+{
+    constexpr std::string_view idle = "MAO_CONTAINER_IDLE_MINUTES";
+    if (settings.container_idle <= settings.session_idle)
+        complaints.add(idle, source_of(settings, idle),
+                       std::to_string(settings.container_idle.count()) +
+                           " is not above MAO_SESSION_IDLE_MINUTES, which is " +
+                           std::to_string(settings.session_idle.count()) + "; allowed: more than that");
+    constexpr std::string_view longest = "MAO_TOOL_TIMEOUT_MAX_SECONDS";
+    if (settings.tool_timeout_max < settings.tool_timeout)
+        complaints.add(longest, source_of(settings, longest),
+                       std::to_string(settings.tool_timeout_max.count()) +
+                           " is below MAO_TOOL_TIMEOUT_SECONDS, which is " +
+                           std::to_string(settings.tool_timeout.count()) + "; allowed: at least that");
+}
+
 } // namespace
 
 std::string_view to_string(SettingSource source) noexcept
@@ -135,6 +152,7 @@ Result<Settings> make_settings(const SettingInputs& inputs)
     // Paths that failed their own check are empty here and pass.
     check_channel_dir(settings, complaints);
     check_roots_differ(settings, complaints);
+    if (complaints.empty()) check_times(settings, complaints);
     if (!complaints.empty()) return fail(complaints.error());
     return settings;
 }

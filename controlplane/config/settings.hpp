@@ -42,6 +42,12 @@ struct Settings {
     int container_pids_max = 0;
     int container_tmpfs_megabytes = 0;
     int read_bytes_max_megabytes = 0;
+    std::chrono::seconds tool_timeout{};
+    std::chrono::seconds tool_timeout_max{};
+    int output_file_max_megabytes = 0;
+    int sessions_max = 0;
+    std::chrono::minutes session_idle{};
+    int tasks_max = 0;
     std::chrono::minutes container_idle{};
     std::chrono::hours container_lifetime_max{};
     std::chrono::milliseconds container_start_timeout{};

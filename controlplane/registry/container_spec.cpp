@@ -14,7 +14,24 @@ std::string spec_text(const ContainerSpec& spec)
                        spec.network + "|" + spec.oci_runtime;
     for (const std::string& word : spec.entrypoint)
         text += "|" + word;
+    for (const std::string& word : spec.arguments)
+        text += "|" + word;
     return text;
+}
+
+// What the agent is to keep to (runtime-agent/cli.hpp).
+std::vector<std::string> agent_arguments(const Settings& settings, const UserId& user)
+{
+    const auto seconds = [](std::chrono::seconds time) { return std::to_string(time.count()); };
+    return {"serve",
+            "--socket",
+            agent_socket_path(settings.channel_dir, user),
+            "--timeout-seconds=" + seconds(settings.tool_timeout),
+            "--timeout-max-seconds=" + seconds(settings.tool_timeout_max),
+            "--output-file-max-mb=" + std::to_string(settings.output_file_max_megabytes),
+            "--sessions-max=" + std::to_string(settings.sessions_max),
+            "--session-idle-seconds=" + seconds(settings.session_idle),
+            "--tasks-max=" + std::to_string(settings.tasks_max)};
 }
 
 const std::string* find_label(const Labels& labels, std::string_view key)
@@ -48,7 +65,7 @@ ContainerSpec container_spec(const Settings& settings, const mounts::MountPlan& 
     spec.name = container_name(settings.instance, plan.user);
     spec.image = image_id;
     if (!settings.dist_dir.empty()) spec.entrypoint = {settings.dist_dir + "/" + std::string(agent_name)};
-    spec.arguments = {"serve", "--socket", agent_socket_path(settings.channel_dir, plan.user)};
+    spec.arguments = agent_arguments(settings, plan.user);
     for (const mounts::MountEntry& entry : plan.entries)
         spec.mounts.push_back({entry.source, entry.target, entry.access == mounts::Access::read_only});
     spec.tmpfs_bytes = static_cast<std::int64_t>(plan.tmpfs_megabytes) * megabyte;

@@ -27,8 +27,9 @@ std::shared_ptr<OutputPipe> CommandOutput::pipe(UniqueFd reader, wire::OutputStr
     OutputPipe::OnBytes on_bytes;
     if (call_.on_output)
         on_bytes = [&context = call_, stream](std::string_view bytes) { context.on_output(stream, bytes); };
-    auto made = std::make_shared<OutputPipe>(call_.services.executor, std::move(reader), call_.changed,
-                                             std::move(on_bytes));
+    auto made =
+        std::make_shared<OutputPipe>(call_.services.executor, std::move(reader), call_.changed,
+                                     std::move(on_bytes), call_.services.limits.output_file_bytes_max);
     if (call_.on_output_file)
         made->spool_all(
             [&context = call_, stream](const std::string& path) { context.on_output_file(stream, path); });

@@ -291,8 +291,8 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     if (result.end != CommandEnd::exited) co_await interrupt(worn);
     wear(own_tag_);
     result.session_ended = ended();
-    result.output = co_await output.finish(ended() ? OutputPipe::Background::is_cut_off
-                                                   : OutputPipe::Background::is_drained);
+    const auto background = ended() ? OutputPipe::Background::is_cut_off : OutputPipe::Background::is_drained;
+    result.output = co_await output.finish(background);
     result.status = exit_status().value_or(status_of(last_exit_code_));
     result.workdir = workdir_;
     result.out_of_memory = was_killed(result.status) && services_.oom_kills.count() != oom_kills_before;

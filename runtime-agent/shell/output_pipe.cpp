@@ -25,8 +25,12 @@ constexpr auto drain_pause = std::chrono::milliseconds(50);
 } // namespace
 
 OutputPipe::OutputPipe(const asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed,
-                       OnBytes on_bytes)
-    : pipe_(executor), changed_(changed), on_bytes_(std::move(on_bytes)), pace_(executor)
+                       OnBytes on_bytes, std::uint64_t file_bytes_max)
+    : pipe_(executor),
+      changed_(changed),
+      on_bytes_(std::move(on_bytes)),
+      pace_(executor),
+      file_bytes_max_(file_bytes_max)
 {
     ::fcntl(reader.get(), F_SETFL, O_NONBLOCK); // of our end only
     pipe_.assign(reader.release());
@@ -63,7 +67,7 @@ void OutputPipe::take(std::string_view bytes)
     if (!spools_all_ && buffer_.is_whole() && !buffer_.fits(bytes.size())) backlog_ = buffer_.whole();
     buffer_.append(bytes);
     const bool wanted =
-        (spools_all_ || !buffer_.is_whole()) && !spool_problem_ && spooled_ <= limits::output_spool_bytes_max;
+        (spools_all_ || !buffer_.is_whole()) && !spool_problem_ && spooled_ <= file_bytes_max_;
     if (wanted) backlog_ += bytes;
     if (spool_problem_) backlog_.clear();
 }
@@ -116,7 +120,7 @@ void OutputPipe::close() noexcept
 Result<void> OutputPipe::write_backlog(const std::string& runtime_dir)
 {
     if (!spool_) {
-        auto created = Spool::create(runtime_dir);
+        auto created = Spool::create(runtime_dir, file_bytes_max_);
         if (!created) return fail(std::move(created.error()));
         spool_ = std::move(*created);
     }

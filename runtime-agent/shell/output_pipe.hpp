@@ -29,8 +29,9 @@ public:
     using OnFile = std::function<void(const std::string& path)>;
 
     // `reader`: the pipe's read end. `changed`, and what `on_bytes` refers to, live until `close`.
+    // `file_bytes_max`: of the whole output, where it is kept.
     OutputPipe(const boost::asio::any_io_executor& executor, UniqueFd reader, channel::Event& changed,
-               OnBytes on_bytes);
+               OnBytes on_bytes, std::uint64_t file_bytes_max);
 
     void start() { read_on(); }
     bool has_backlog() const noexcept { return !backlog_.empty(); }
@@ -70,6 +71,7 @@ private:
     boost::asio::steady_timer pace_;
     OutputBuffer buffer_;
     std::string backlog_; // to be spooled
+    std::uint64_t file_bytes_max_;
     std::uint64_t spooled_ = 0;
     std::optional<Spool> spool_;
     std::optional<Error> spool_problem_;

@@ -59,6 +59,7 @@ enum { ex_usage = 2 };
 
 extern sigjmp_buf top_level;
 extern volatile sig_atomic_t interrupt_state;
+extern int wait_signal_received;
 extern int parse_and_execute_level;
 extern int last_command_exit_value;
 extern int interactive;
@@ -101,6 +102,7 @@ static void on_interrupt(int signal)
     silence();
     was_interrupted = 1;
     interrupt_state = 1;
+    wait_signal_received = SIGINT; /* `wait` looks at nothing else while it waits */
     errno = kept;
 }
 
@@ -262,7 +264,10 @@ static void run(char *text)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
+    /* An interrupt that came when the last command had ended already is not meant for this one. */
     was_interrupted = 0;
+    interrupt_state = 0;
+    wait_signal_received = 0;
     sigaction(mao_session_interrupt_signal, &action, NULL);
     read_but_dont_execute = 0; /* set -n ends with the command that set it: it would be the last one */
     indirection_level = 0; /* what set -x prints in front is for the user's nesting alone */
@@ -277,6 +282,7 @@ static void run(char *text)
     }
     interactive = 0;
     interrupt_state = 0;
+    wait_signal_received = 0;
 }
 
 static void serve(int link)

@@ -116,10 +116,8 @@ Result<ShellAction> parse_shell_action(const boost::json::object& arguments)
     return wrong(message + ", not '" + std::string(*name).substr(0, 40) + "'");
 }
 
-Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments,
-                                      std::optional<milliseconds> call_timeout)
+Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments, const ShellTimes& times)
 {
-    constexpr milliseconds longest = limits::tool_timeout_max;
     constexpr milliseconds longest_task = limits::task_timeout_max;
     ToolArguments args(arguments, exec_arguments);
     ShellRequest request;
@@ -129,12 +127,11 @@ Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments,
     request.env = read_env(args);
     read_how(args, request);
     const auto timeout =
-        args.integer("timeout_ms", 1, request.in_background ? longest_task.count() : longest.count());
+        args.integer("timeout_ms", 1, request.in_background ? longest_task.count() : times.longest.count());
     if (args.problem()) return fail(*args.problem());
     if (timeout) request.timeout = milliseconds(*timeout);
     if (request.in_background) return request;
-    const auto limit = request.timeout.value_or(call_timeout.value_or(limits::tool_timeout_default));
-    request.timeout = std::clamp(limit, milliseconds(1), longest);
+    request.timeout = std::clamp(request.timeout.value_or(times.otherwise), milliseconds(1), times.longest);
     return request;
 }
 

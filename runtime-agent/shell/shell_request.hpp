@@ -52,9 +52,12 @@ enum class ShellAction { exec, input, output, kill, list, close };
 
 // `exec` where the arguments name none. Errors: invalid_argument.
 Result<ShellAction> parse_shell_action(const boost::json::object& arguments);
-// `call_timeout`: of the whole call, where the arguments name none. Errors: invalid_argument, too_large.
-Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments,
-                                      std::optional<std::chrono::milliseconds> call_timeout);
+struct ShellTimes {
+    std::chrono::milliseconds otherwise; // where the arguments name no time-out
+    std::chrono::milliseconds longest;
+};
+// Errors: invalid_argument, too_large.
+Result<ShellRequest> parse_shell_exec(const boost::json::object& arguments, const ShellTimes& times);
 Result<ShellInput> parse_shell_input(const boost::json::object& arguments);
 Result<ShellOutput> parse_shell_output(const boost::json::object& arguments);
 Result<ShellTarget> parse_shell_kill(const boost::json::object& arguments);

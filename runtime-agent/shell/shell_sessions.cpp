@@ -172,7 +172,7 @@ asio::awaitable<Result<void>> ShellSessions::wait_for_turn(Session& session, Cal
                         "' still runs another command; wait for it, kill it, or use another session");
     };
     if (session.busy && session.waiting.size() >= limits::session_waiters_max) co_return busy();
-    const auto patience = std::min<Clock::duration>(call.timeout.value_or(limits::tool_timeout_default),
+    const auto patience = std::min<Clock::duration>(call.timeout.value_or(services_.limits.timeout_default),
                                                     limits::session_wait_max);
     const auto deadline = Clock::now() + patience;
     const auto place = session.waiting.insert(session.waiting.end(), &call.changed);

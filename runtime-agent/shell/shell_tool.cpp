@@ -32,7 +32,9 @@ std::string flag(std::string_view name, bool value)
 asio::awaitable<Answer> exec(const boost::json::object& arguments, const wire::Envelope& envelope,
                              CallContext& call)
 {
-    auto request = parse_shell_exec(arguments, call.timeout);
+    const ToolLimits& tool_limits = call.services.limits;
+    const ShellTimes times{call.timeout.value_or(tool_limits.timeout_default), tool_limits.timeout_max};
+    auto request = parse_shell_exec(arguments, times);
     if (!request) co_return fail(std::move(request.error()));
     if (request->in_background) {
         auto task = call.services.shell_tasks.start(std::move(*request), envelope);
@@ -140,14 +142,14 @@ asio::awaitable<Answer> await_async_tool(const boost::json::object& arguments, c
                                          CallContext& call)
 {
     static constexpr std::array<std::string_view, 2> known = {"task_ids", "timeout_ms"};
-    constexpr std::chrono::milliseconds longest = limits::tool_timeout_max;
+    const ToolLimits& tool_limits = call.services.limits;
     ToolArguments args(arguments, known);
-    const auto timeout = args.integer("timeout_ms", 0, longest.count());
+    const auto timeout = args.integer("timeout_ms", 0, tool_limits.timeout_max.count());
     if (args.problem()) co_return fail(*args.problem());
     auto ids = parse_task_ids(arguments);
     if (!ids) co_return fail(std::move(ids.error()));
     const auto limit =
-        timeout ? std::chrono::milliseconds(*timeout) : call.timeout.value_or(limits::tool_timeout_default);
+        timeout ? std::chrono::milliseconds(*timeout) : call.timeout.value_or(tool_limits.timeout_default);
     co_return co_await call.services.shell_tasks.await(std::move(*ids), limit, call);
 }
 

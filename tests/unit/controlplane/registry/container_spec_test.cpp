@@ -16,6 +16,12 @@ Settings settings()
     settings.container_cpus = 1.5;
     settings.container_pids_max = 512;
     settings.container_network = "bridge";
+    settings.tool_timeout = std::chrono::seconds(100);
+    settings.tool_timeout_max = std::chrono::seconds(200);
+    settings.output_file_max_megabytes = 10;
+    settings.sessions_max = 5;
+    settings.session_idle = std::chrono::minutes(30);
+    settings.tasks_max = 6;
     return settings;
 }
 
@@ -49,7 +55,16 @@ TEST_CASE("the spec carries name, limits, labels and mounts of the settings and 
     CHECK(spec.pids_limit == 512);
     CHECK(spec.tmpfs_bytes == 512LL * 1024 * 1024);
     CHECK(spec.entrypoint.empty());
-    CHECK(spec.arguments == std::vector<std::string>{"serve", "--socket", "/data/channels/7/agent.sock"});
+    const std::vector<std::string> expected = {"serve",
+                                               "--socket",
+                                               "/data/channels/7/agent.sock",
+                                               "--timeout-seconds=100",
+                                               "--timeout-max-seconds=200",
+                                               "--output-file-max-mb=10",
+                                               "--sessions-max=5",
+                                               "--session-idle-seconds=1800",
+                                               "--tasks-max=6"};
+    CHECK(spec.arguments == expected);
     REQUIRE(spec.mounts.size() == 2);
     CHECK_FALSE(spec.mounts[0].read_only);
     CHECK(spec.mounts[1].read_only);
