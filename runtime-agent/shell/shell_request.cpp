@@ -110,9 +110,12 @@ Result<ShellAction> parse_shell_action(const boost::json::object& arguments)
     if (name == nullptr) return wrong("action: must be a string");
     const auto known = std::ranges::find(actions, std::string_view(*name));
     if (known != actions.end()) return static_cast<ShellAction>(known - actions.begin());
-    std::string message = "action: must be ";
+    std::string message = "action: must be";
     for (const std::string_view action : actions)
-        message += "'" + std::string(action) + (action == actions.back() ? "'" : "', ");
+        message += (action == actions.front()  ? " '"
+                    : action == actions.back() ? " or '"
+                                               : ", '") +
+                   std::string(action) + "'";
     return wrong(message + ", not '" + std::string(*name).substr(0, 40) + "'");
 }
 

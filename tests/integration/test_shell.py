@@ -61,12 +61,7 @@ class TestBasics:
         assert answer.status == 200 and answer.json["ok"] is False
         assert answer.code == "invalid_argument" and named in answer.message
 
-    @pytest.mark.parametrize("args", [{"command": "true", "keep_session": True}, {"command": "true", "async": True},
-                                      {"command": "true", "session_id": "s1"}, {"action": "list"}])
-    def test_what_is_not_built_yet_is_said_and_not_faked(self, mao, alice, args):
-        assert mao.api.call(alice, "shell", args).code == "unsupported"
-
-    @pytest.mark.parametrize("tool", ["edit_file", "glob_search", "grep_search", "await_async", "mcp__a__b"])
+    @pytest.mark.parametrize("tool", ["edit_file", "glob_search", "grep_search", "mcp__a__b"])
     def test_tools_that_are_not_built_yet_say_so(self, mao, alice, tool):
         assert mao.api.call(alice, tool, {}).code == "unsupported"
 

@@ -180,7 +180,7 @@ public:
     asio::io_context loop{1};
     std::string socket = "/tmp/mao-agent-test-" + std::to_string(::getpid()) + ".sock";
     Host host{loop, socket};
-    Agent agent{loop, AgentOptions{socket, false, std::nullopt, calls_max_, 100ms}};
+    Agent agent{loop, AgentOptions{.socket = socket, .calls_max = calls_max_, .stop_grace = 100ms}};
     bool agent_ended = false;
 };
 

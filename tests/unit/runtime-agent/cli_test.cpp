@@ -44,11 +44,17 @@ TEST_CASE("a wrong command line is refused with what is wrong")
         {"nothing", {}, "a command is missing"},
         {"no such command", {"run"}, "there is no command 'run'"},
         {"no socket", {"serve"}, "serve needs --socket PATH"},
-        {"no path", {"serve", "--socket"}, "--socket needs a path"},
+        {"no path", {"serve", "--socket"}, "--socket needs a value"},
         {"an empty path", {"serve", "--socket="}, "serve needs --socket PATH"},
         {"a relative path", {"serve", "--socket", "a.sock"}, "is not an absolute path"},
         {"a path too long", {"serve", "--socket", long_path}, "has 108 bytes, the kernel takes at most 107"},
         {"an unknown option", {"serve", "--sock", "/a"}, "serve does not know '--sock'"},
+        {"no number",
+         {"serve", "--tasks-max", "many"},
+         "--tasks-max must be a number from 1 to 512, not 'many'"},
+        {"no number at all", {"serve", "--tasks-max"}, "--tasks-max needs a value"},
+        {"zero", {"serve", "--sessions-max=0"}, "--sessions-max must be a number from 1 to 256"},
+        {"too much", {"serve", "--timeout-max-seconds=3601"}, "from 1 to 3600"},
         {"more than there is", {"--version", "x"}, "takes no more arguments"},
     };
     for (const Row& row : rows) {
@@ -59,4 +65,18 @@ TEST_CASE("a wrong command line is refused with what is wrong")
         CHECK(line.error().message().find("--help") != std::string::npos);
     }
     CHECK(help_text().find("serve --socket PATH") != std::string_view::npos);
+}
+
+TEST_CASE("the operator's limits are options")
+{
+    const auto line = parse_command_line(std::vector<std::string_view>{
+        "serve", "--socket=/a", "--timeout-seconds=5", "--timeout-max-seconds", "50",
+        "--output-file-max-mb=2", "--sessions-max=3", "--session-idle-seconds=60", "--tasks-max=4"});
+    REQUIRE(line.has_value());
+    CHECK(line->timeout == std::chrono::seconds(5));
+    CHECK(line->timeout_max == std::chrono::seconds(50));
+    CHECK(line->output_file_max_megabytes == 2);
+    CHECK(line->sessions_max == 3);
+    CHECK(line->session_idle == std::chrono::minutes(1));
+    CHECK(line->tasks_max == 4);
 }

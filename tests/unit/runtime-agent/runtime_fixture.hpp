@@ -15,6 +15,7 @@
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
+#include "runtime-agent/process/oom_kills.hpp"
 #include "runtime-agent/reaper.hpp"
 #include "tests/support/run_loop.hpp"
 
@@ -33,12 +34,19 @@ public:
     }
     ~Runtime()
     {
-        tasks.cancel();
-        io.run_for(std::chrono::seconds(5));
+        end_tasks();
         pool.join();
     }
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
+
+    // Those of what is destroyed before this.
+    void end_tasks()
+    {
+        tasks.cancel();
+        io.restart();
+        io.run_for(std::chrono::seconds(5));
+    }
 
     // Runs the loop until `task` has its result.
     template <class T>
@@ -73,6 +81,7 @@ public:
     CallTags tags;
     channel::TaskGroup tasks;
     Leftovers leftovers{pool, reaper, tasks};
+    OomKills oom_kills;
 };
 
 } // namespace mao::agent::testing

@@ -9,6 +9,9 @@
 #include <string>
 
 #include "protocol/wire/envelope.hpp"
+#include "runtime-agent/process/process_tree.hpp"
+#include "runtime-agent/shell/shell_sessions.hpp"
+#include "runtime-agent/tasks/task_table.hpp"
 #include "runtime-agent/tool_call.hpp"
 #include "runtime-agent/tool_table.hpp"
 #include "tests/support/temp_tree.hpp"
@@ -71,6 +74,14 @@ public:
 
 class Tools {
 public:
+    Tools() { runtime.tasks.spawn("kept shells", sessions.run()); }
+    ~Tools()
+    {
+        shell_tasks.stop();
+        runtime.run(end_all());
+        runtime.end_tasks();
+    }
+
     Result<std::string> call(const std::string& tool, const std::string& arguments)
     {
         return call(tool, boost::json::parse(arguments).as_object());
@@ -103,9 +114,25 @@ public:
 
     UserTree tree;
     Runtime runtime;
-    AgentServices services{runtime.io.get_executor(), runtime.pool, runtime.launcher, runtime.tags,
-                           runtime.leftovers};
+    AgentServices services{runtime.io.get_executor(),
+                           runtime.pool,
+                           runtime.launcher,
+                           runtime.tags,
+                           runtime.leftovers,
+                           runtime.oom_kills,
+                           sessions,
+                           shell_tasks,
+                           {}};
+    ShellSessions sessions{services, runtime.tasks, {}, "b00710", [] {}};
+    TaskTable shell_tasks{services, runtime.tasks, 8, "b00710", [] {}};
     wire::Envelope user_envelope = tree.envelope();
+
+private:
+    boost::asio::awaitable<bool> end_all()
+    {
+        co_return co_await end_processes(runtime.pool, ProcessTree::of_everything(),
+                                         std::chrono::milliseconds(100));
+    }
 };
 
 } // namespace mao::agent::testing

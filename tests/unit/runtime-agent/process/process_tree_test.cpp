@@ -84,9 +84,17 @@ struct Command {
     std::unique_ptr<Child> child;
 };
 
+Membership of_call(std::optional<rlim_t> worn, std::set<ProcessId> known)
+{
+    Membership membership;
+    if (worn) membership.tags.insert(*worn);
+    membership.known = std::move(known);
+    return membership;
+}
+
 std::vector<ProcessId> members_now(const Command& command)
 {
-    return members_among(*read_processes(), {command.tag.pending_signals_max(), {}}, ::getpid());
+    return members_among(*read_processes(), of_call(command.tag.pending_signals_max(), {}), ::getpid());
 }
 
 } // namespace
@@ -131,7 +139,7 @@ TEST_CASE("who belongs to a call")
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
-        CHECK(pids_of(members_among(row.all, {tag, row.known}, 9)) == row.expected);
+        CHECK(pids_of(members_among(row.all, of_call(tag, row.known), 9)) == row.expected);
     }
 }
 
@@ -139,7 +147,25 @@ TEST_CASE("without tags only descent tells")
 {
     const std::vector<ProcessInfo> all = {process(50, 9, untagged), process(51, 50, untagged),
                                           process(52, 9, untagged)};
-    CHECK(pids_of(members_among(all, {std::nullopt, {{50, 500}}}, 9)) == std::vector<pid_t>{50, 51});
+    CHECK(pids_of(members_among(all, of_call(std::nullopt, {{50, 500}}), 9)) == std::vector<pid_t>{50, 51});
+}
+
+TEST_CASE("a kept shell is spared, and its children are judged by their own tag")
+{
+    const std::vector<ProcessInfo> all = {process(50, 9, tag), process(51, 50, tag), process(52, 50, other),
+                                          process(53, 51, untagged), process(54, 52, untagged)};
+    Membership membership = of_call(tag, {});
+    membership.spared.insert({50, 500});
+    CHECK(pids_of(members_among(all, membership, 9)) == std::vector<pid_t>{51, 53});
+}
+
+TEST_CASE("several tags belong to one session")
+{
+    const std::vector<ProcessInfo> all = {process(50, 9, tag), process(51, 9, other),
+                                          process(52, 9, untagged)};
+    Membership membership = of_call(tag, {});
+    membership.tags.insert(other);
+    CHECK(pids_of(members_among(all, membership, 9)) == std::vector<pid_t>{50, 51});
 }
 
 TEST_CASE("everything is what descends from the agent, whatever its tag")
@@ -147,7 +173,9 @@ TEST_CASE("everything is what descends from the agent, whatever its tag")
     const std::vector<ProcessInfo> all = {process(9, 1, untagged), process(50, 9, tag),
                                           process(51, 50, other),  process(52, 9, untagged),
                                           process(8, 1, tag),      process(60, 8, tag)};
-    CHECK(pids_of(members_among(all, {std::nullopt, {}, true}, 9)) == std::vector<pid_t>{50, 51, 52});
+    Membership everything;
+    everything.everything = true;
+    CHECK(pids_of(members_among(all, everything, 9)) == std::vector<pid_t>{50, 51, 52});
 }
 
 TEST_CASE("a process that forked twice, made its own session and cleared its environment is found and ended")

@@ -1,5 +1,7 @@
 #include "runtime-agent/shell/one_shot.hpp"
 
+#include "runtime-agent/shell/shell_tool.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -233,7 +235,7 @@ TEST_CASE("a working directory that can't be is an error that names it")
         {"a file", tools.tree.at("ws/file"), ErrorCode::not_a_directory},
         {"empty", "", ErrorCode::invalid_path},
         {"NUL", std::string("a\0b", 3), ErrorCode::invalid_path},
-        {"a magic link", "/proc/self/fd/7", ErrorCode::no_such_file},
+        {"a magic link that leads nowhere", "/proc/self/fd/900", ErrorCode::no_such_file},
         {"the agent's own directory", "/proc/self/cwd", ErrorCode::invalid_path},
         {"the agent's own root", "/proc/self/root/tmp", ErrorCode::invalid_path},
         {"a long name", std::string(256, 'x'), ErrorCode::name_too_long},
