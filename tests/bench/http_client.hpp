@@ -23,6 +23,7 @@ public:
     // The bytes of a request, to be sent many times.
     static std::string request_text(std::string_view method, std::string_view target, std::string_view body);
 
+    const std::string& socket_path() const noexcept { return path_; }
     Result<HttpAnswer> send(std::string_view request);
     Result<HttpAnswer> call(std::string_view method, std::string_view target, std::string_view body = {});
 

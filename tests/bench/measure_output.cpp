@@ -6,7 +6,9 @@ namespace {
 constexpr int rounds_full = 10;
 
 struct Printer {
-    std::string_view by_exec; // row names
+    std::string_view by_pipe; // row names
+    ProbeTask task;
+    std::string_view by_exec;
     std::string_view by_api;
     std::string command; // for bash; needs no escaping in JSON
 };
@@ -16,6 +18,13 @@ Result<void> add(Run& run, const Printer& printer, std::vector<Subject>& subject
     auto user = run.stage.ready_user();
     if (!user) return fail(std::move(user.error()));
     DaemonUnderTest* daemon = *run.stage.daemon();
+    if (run.wants(printer.by_pipe)) {
+        auto probe = run.stage.container_probe();
+        if (!probe) return fail(std::move(probe.error()));
+        subjects.push_back({printer.by_pipe, 2, 1, [probe = *probe, task = printer.task](int count) {
+                                return probe->times_of(task, count);
+                            }});
+    }
     if (run.wants(printer.by_exec)) {
         const auto once = [docker = &run.stage.docker(), container = daemon->container_of(*user),
                            command = printer.command] {
@@ -38,12 +47,13 @@ Result<void> add(Run& run, const Printer& printer, std::vector<Subject>& subject
 Result<void> measure_output(Run& run)
 {
     const Printer printers[] = {
-        {"lines-exec", "lines-api", "seq 100000"},
-        {"bytes-exec", "bytes-api", "head -c 10485760 /dev/zero | tr '\\\\0' x"},
+        {"lines-bash", ProbeTask::print_lines, "lines-exec", "lines-api", "seq 100000"},
+        {"bytes-bash", ProbeTask::print_bytes, "bytes-exec", "bytes-api",
+         "head -c 10485760 /dev/zero | tr '\\\\0' x"},
     };
     std::vector<Subject> subjects;
     for (const Printer& printer : printers)
-        if (run.wants(printer.by_exec) || run.wants(printer.by_api))
+        if (run.wants(printer.by_pipe) || run.wants(printer.by_exec) || run.wants(printer.by_api))
             if (auto added = add(run, printer, subjects); !added) return added;
     return measure_in_turns(subjects, run.rounds(rounds_full), run.progress, run.measured);
 }

@@ -101,15 +101,15 @@ Result<std::vector<double>> Probe::echo_apart(std::size_t bytes, int count)
     return echo(bytes, count);
 }
 
-Result<std::vector<double>> Probe::spawn_bash(int count)
+Result<std::vector<double>> Probe::times_of(ProbeTask task, int count)
 {
-    if (auto asked = ask(ProbeTask::spawn, 0, count); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask(task, 0, count); !asked) return fail(std::move(asked.error()));
     std::vector<double> times;
     for (int i = 0; i < count; ++i) {
         std::uint64_t nanoseconds = 0;
         auto got = read_exactly(socket_, {reinterpret_cast<char*>(&nanoseconds), sizeof nanoseconds});
         if (!got) return fail(std::move(got.error()));
-        if (nanoseconds == 0) return fail(ErrorCode::cannot_fork, "the probe could not run bash -c true");
+        if (nanoseconds == 0) return fail(ErrorCode::cannot_fork, "the probe could not run bash");
         times.push_back(static_cast<double>(nanoseconds) / 1e3);
     }
     return times;

@@ -25,7 +25,8 @@ public:
     Result<std::vector<double>> echo(std::size_t bytes, int count);
     // The same while the two ends are kept on different cores; nothing on a machine with one.
     Result<std::vector<double>> echo_apart(std::size_t bytes, int count);
-    Result<std::vector<double>> spawn_bash(int count);
+    // One of the tasks that the probe times itself.
+    Result<std::vector<double>> times_of(ProbeTask task, int count);
 
 private:
     Probe(UniqueFd socket, pid_t pid, std::optional<Child> child, std::optional<BenchContainer> container)

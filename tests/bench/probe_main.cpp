@@ -74,20 +74,95 @@ std::uint64_t spawn_once()
     return now_nanoseconds() - begun;
 }
 
-bool spawn(int socket, const ProbeRequest& request)
+// A bash with its standard input and output on pipes.
+class PipedBash {
+public:
+    explicit PipedBash(const char* command) // nullptr: reads commands from its standard input
+    {
+        int input[2];
+        int output[2];
+        if (::pipe2(input, O_CLOEXEC) != 0 || ::pipe2(output, O_CLOEXEC) != 0) return;
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, input[0], 0);
+        posix_spawn_file_actions_adddup2(&actions, output[1], 1);
+        const char* arguments[] = {"/bin/bash", command == nullptr ? "-s" : "-c", command, nullptr};
+        if (::posix_spawn(&pid_, arguments[0], &actions, nullptr, const_cast<char**>(arguments), environ) !=
+            0)
+            pid_ = -1;
+        posix_spawn_file_actions_destroy(&actions);
+        ::close(input[0]);
+        ::close(output[1]);
+        input_ = input[1];
+        output_ = output[0];
+    }
+    PipedBash(const PipedBash&) = delete;
+    PipedBash& operator=(const PipedBash&) = delete;
+    ~PipedBash()
+    {
+        ::close(input_);
+        ::close(output_);
+        if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+    }
+
+    std::uint64_t time_of(const char* line)
+    {
+        char end = 0;
+        const std::uint64_t begun = now_nanoseconds();
+        const bool done =
+            pid_ > 0 && write_all(input_, line, std::strlen(line)) && read_all(output_, &end, 1);
+        return done ? now_nanoseconds() - begun : 0;
+    }
+
+    bool read_to_end()
+    {
+        static char bytes[65536];
+        ssize_t got = 1;
+        while (pid_ > 0 && got > 0)
+            got = ::read(output_, bytes, sizeof bytes);
+        return pid_ > 0 && got == 0;
+    }
+
+private:
+    pid_t pid_ = -1;
+    int input_ = -1;
+    int output_ = -1;
+};
+
+std::uint64_t print_once(const char* command)
+{
+    const std::uint64_t begun = now_nanoseconds();
+    PipedBash bash(command);
+    return bash.read_to_end() ? now_nanoseconds() - begun : 0;
+}
+
+template <class Once>
+bool repeat(int socket, const ProbeRequest& request, Once once)
 {
     for (std::uint32_t i = 0; i < request.count; ++i) {
-        const std::uint64_t took = spawn_once();
+        const std::uint64_t took = once();
         if (!write_all(socket, &took, sizeof took)) return false;
     }
     return true;
+}
+
+bool kept(int socket, const ProbeRequest& request, const char* line)
+{
+    PipedBash bash(nullptr);
+    (void)bash.time_of("echo\n"); // it has started
+    return repeat(socket, request, [&] { return bash.time_of(line); });
 }
 
 bool serve(int socket, const ProbeRequest& request)
 {
     switch (request.task) {
     case ProbeTask::echo: return echo(socket, request);
-    case ProbeTask::spawn: return spawn(socket, request);
+    case ProbeTask::spawn: return repeat(socket, request, spawn_once);
+    case ProbeTask::kept_builtin: return kept(socket, request, "true; echo\n");
+    case ProbeTask::kept_program: return kept(socket, request, "/bin/true; echo\n");
+    case ProbeTask::print_lines: return repeat(socket, request, [] { return print_once("seq 100000"); });
+    case ProbeTask::print_bytes:
+        return repeat(socket, request, [] { return print_once("head -c 10485760 /dev/zero | tr '\\0' x"); });
     }
     return false;
 }

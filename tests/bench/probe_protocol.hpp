@@ -8,7 +8,12 @@ namespace mao::bench {
 
 enum class ProbeTask : std::uint32_t {
     echo, // `count` times: `bytes` come and go back
-    spawn, // `count` times: posix_spawn of bash -c true, waited for; answers with `count` times in nanoseconds
+    // The rest answers with `count` times in nanoseconds; 0: it could not be done.
+    spawn, // posix_spawn of bash -c true, waited for
+    kept_builtin, // `true` in one bash that is kept, over pipes: written, and its end read
+    kept_program, // the same of /bin/true
+    print_lines, // bash -c 'seq 100000', its output read to the end
+    print_bytes, // the same of 10 MiB
 };
 
 struct ProbeRequest {

@@ -52,6 +52,16 @@ std::vector<Row> make_rows()
         {"exec-cli", "docker exec true", calls, milliseconds, "shell-once", {ratio_at_least(20)}},
         {"exec-api", "exec of true by Engine API", calls, milliseconds, "shell-once", {ratio_at_least(20)}},
 
+        {"kept-pipes", "'true' in a kept bash over pipes, in a container", calls, microseconds, "", {}},
+        {"kept-true", "shell 'true' in a kept session, by API", calls, microseconds, "kept-pipes",
+         {median_at_most(250)}},
+        {"kept-program-pipes", "'/bin/true' in a kept bash over pipes", calls, milliseconds, "", {}},
+        {"kept-program", "shell '/bin/true' in a kept session, by API", calls, milliseconds, "kept-program-pipes",
+         {ratio_at_most(1.2)}},
+        {"exec-kept", "docker exec true, beside a kept session", calls, milliseconds, "kept-true",
+         {ratio_at_least(200)}},
+        {"parallel-50", "50 calls of shell 'true' at once, to the last", calls, milliseconds, "shell-once", {}},
+
         {"plain-cold", "create and start by Engine API, same container", starts, milliseconds, "", {}},
         {"cold-start", "first call of a new user", starts, milliseconds, "plain-cold", {ratio_at_most(1.1)}},
         {"cold-connect", "of it, the wait for the connection", starts, milliseconds, "",
@@ -63,10 +73,12 @@ std::vector<Row> make_rows()
         {"agent-memory", "resident memory of an idle agent", agent, megabytes, "", {median_at_most(6)}},
         {"agent-connect", "exec of the agent to its first frame, on the host", agent, milliseconds, "", {}},
 
-        {"lines-exec", "docker exec of seq 100000", output, milliseconds, "", {}},
-        {"lines-api", "shell 'seq 100000' by API", output, milliseconds, "lines-exec", {}},
-        {"bytes-exec", "docker exec that prints 10 MiB", output, milliseconds, "", {}},
-        {"bytes-api", "shell that prints 10 MiB, by API", output, milliseconds, "bytes-exec", {}},
+        {"lines-bash", "bash -c 'seq 100000' over a pipe, in a container", output, milliseconds, "", {}},
+        {"lines-exec", "docker exec of seq 100000", output, milliseconds, "lines-bash", {}},
+        {"lines-api", "shell 'seq 100000' by API", output, milliseconds, "lines-bash", {}},
+        {"bytes-bash", "bash that prints 10 MiB over a pipe", output, milliseconds, "", {}},
+        {"bytes-exec", "docker exec that prints 10 MiB", output, milliseconds, "bytes-bash", {}},
+        {"bytes-api", "shell that prints 10 MiB, by API", output, milliseconds, "bytes-bash", {}},
 
         {"copy-socket", "64 MiB over a raw socket", streams, milliseconds, "", {}},
         {"stream-raw", "64 MiB as a byte stream in raw frames", streams, milliseconds, "copy-socket",
