@@ -153,6 +153,7 @@ Result<SpawnRequest> KeptShell::prepare_start(const std::optional<std::string>& 
 asio::awaitable<Result<void>> KeptShell::start(const std::optional<std::string>& workdir,
                                                const wire::Envelope& envelope)
 {
+    const SessionDoor::Expecting expecting(door_);
     UniqueFd errors;
     auto prepare = [&] { return prepare_start(workdir, envelope, errors); };
     Launcher::Prepare prepare_on_pool = std::ref(prepare);

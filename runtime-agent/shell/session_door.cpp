@@ -68,6 +68,7 @@ void SessionDoor::take(UniqueFd link)
     if (::getsockopt(link.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
     const auto shell = attached_.find(peer.pid);
     if (shell != attached_.end()) return shell->second(std::move(link));
+    if (expected_ == 0) return;
     if (early_.size() >= early_max) early_.pop_front();
     early_.push_back({peer.pid, std::move(link)});
 }

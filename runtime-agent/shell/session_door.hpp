@@ -28,6 +28,22 @@ public:
     // What a shell is to connect to; empty where the kernel gave no socket.
     const std::string& name() const noexcept { return name_; }
 
+    // Held while a shell is being started: it may connect before its pid is known here. Whoever connects while none is
+    // expected is turned away, so that no old connection is taken for a later process of the same pid.
+    class [[nodiscard]] Expecting {
+    public:
+        explicit Expecting(SessionDoor& door) noexcept : door_(door) { ++door_.expected_; }
+        Expecting(const Expecting&) = delete;
+        Expecting& operator=(const Expecting&) = delete;
+        ~Expecting()
+        {
+            if (--door_.expected_ == 0) door_.early_.clear();
+        }
+
+    private:
+        SessionDoor& door_;
+    };
+
     // `on_link` is called for each connection of that process, also for one that came before this. Until `detach`.
     void attach(pid_t shell, OnLink on_link);
     void detach(pid_t shell) noexcept { attached_.erase(shell); }
@@ -43,6 +59,7 @@ private:
     boost::asio::posix::stream_descriptor listener_;
     std::unordered_map<pid_t, OnLink> attached_;
     std::deque<Early> early_; // of shells whose pid is still on its way from the thread that started them
+    std::size_t expected_ = 0;
 };
 
 } // namespace mao::agent

@@ -328,10 +328,10 @@ asio::awaitable<Result<std::string>> TaskTable::output(ShellOutput wanted)
         piece = std::move(*read);
     }
     const auto at_end = wanted.offset + static_cast<std::int64_t>(piece.bytes.size()) >= piece.file_bytes;
-    // A character whose rest may still come is left to the next look.
+    // A character whose rest comes later is left to the next look, unless the limit is shorter than one.
     std::size_t bytes = piece.bytes.size();
-    if (!(at_end && had_ended)) bytes = text::boundary_at_or_before(piece.bytes + ' ', bytes);
-    if (bytes == 0) bytes = piece.bytes.size();
+    if (!(at_end && had_ended)) bytes -= text::incomplete_tail_bytes(piece.bytes);
+    if (bytes == 0 && !at_end) bytes = piece.bytes.size();
     std::string out;
     wire::ObjectText object(out);
     object.string("task_id", task->id).string("state", task->state());

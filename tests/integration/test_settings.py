@@ -13,7 +13,7 @@ WRONG = [
     ("MAO_CONTAINER_CPUS", "-1", "number"),
     ("MAO_CONTAINER_CPUS", "nan", "number"),
     ("MAO_CONTAINER_PIDS_LIMIT", "1", "16"),
-    ("MAO_CONTAINER_IDLE_MINUTES", "30", "31"),
+    ("MAO_CONTAINER_IDLE_MINUTES", "30", "MAO_SESSION_IDLE_MINUTES"),
     ("MAO_CONTAINER_START_TIMEOUT_MS", "1", "100"),
     ("MAO_CONTAINER_NETWORK", "host", "not 'host'"),
     ("MAO_CONTAINER_NETWORK", "container:abc", "not 'host'"),

@@ -17,6 +17,7 @@
 #include "controlplane/mounts/system_path_probe.hpp"
 #include "controlplane/registry/container_spec.hpp"
 #include "controlplane/terminals/terminals.hpp"
+#include "protocol/base/limits.hpp"
 #include "tests/support/channel_peers.hpp"
 #include "tests/support/scripted_engine.hpp"
 #include "tests/support/temp_tree.hpp"
@@ -61,7 +62,8 @@ public:
         auto opened = Reservations::open(tree.path("calls.sqlite"));
         REQUIRE(opened.has_value());
         reservations = std::move(*opened);
-        dispatcher.emplace(loop.io.get_executor(), registry, envelopes_, *reservations);
+        dispatcher.emplace(loop.io.get_executor(), registry, envelopes_, *reservations,
+                           ToolTimes{limits::tool_timeout_default, limits::tool_timeout_max});
         bool adopted = false;
         tasks_.spawn("adopt", adopt(adopted));
         REQUIRE(loop.until([&] { return adopted; }));

@@ -138,7 +138,10 @@ TEST_CASE("a wrong value is refused with the name, the value, where it is from a
     };
     const std::string path = "an absolute path";
     const Row rows[] = {
-        {"MAO_CONTAINER_IDLE_MINUTES", "30", "a whole number from 31 to 525600"},
+        {"MAO_CONTAINER_IDLE_MINUTES", "1", "a whole number from 2 to 525600"},
+        {"MAO_CONTAINER_IDLE_MINUTES", "30", "not above MAO_SESSION_IDLE_MINUTES, which is 30"},
+        {"MAO_TOOL_TIMEOUT_MAX_SECONDS", "119", "below MAO_TOOL_TIMEOUT_SECONDS, which is 120"},
+        {"MAO_SESSIONS_MAX", "0", "a whole number from 1 to 256"},
         {"MAO_CONTAINER_IDLE_MINUTES", "-5", "a whole number"},
         {"MAO_CONTAINER_IDLE_MINUTES", "60m", "a whole number"},
         {"MAO_CONTAINER_IDLE_MINUTES", " 60", "a whole number"},
@@ -195,11 +198,11 @@ TEST_CASE("a wrong value is refused with the name, the value, where it is from a
 TEST_CASE("all wrong values are told together")
 {
     const auto settings = from_environment(
-        {{"MAO_CONTAINER_CPUS", "many"}, {"MAO_CONTAINER_IDLE_MINUTES", "5"}, {"MAO_LOG_LEVEL", "loud"}});
+        {{"MAO_CONTAINER_CPUS", "many"}, {"MAO_CONTAINER_IDLE_MINUTES", "1"}, {"MAO_LOG_LEVEL", "loud"}});
     REQUIRE_FALSE(settings.has_value());
     CHECK(mentions(settings.error(), "3 settings are wrong"));
     CHECK(mentions(settings.error(), "MAO_CONTAINER_CPUS (from environment): 'many'"));
-    CHECK(mentions(settings.error(), "MAO_CONTAINER_IDLE_MINUTES (from environment): '5'"));
+    CHECK(mentions(settings.error(), "MAO_CONTAINER_IDLE_MINUTES (from environment): '1'"));
     CHECK(mentions(settings.error(), "MAO_LOG_LEVEL (from environment): 'loud'"));
 }
 
