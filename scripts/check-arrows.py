@@ -30,7 +30,7 @@ ARROWS = {
     "controlplane": BELOW + tuple(
         f"controlplane/{name}"
         for name in ("api", "audit", "calls", "cli", "engine", "envelope", "mounts", "peer", "preflight",
-                     "registry", "terminals")),
+                     "registry", "sqlite", "terminals")),
     "controlplane/cli": BELOW,
     "controlplane/log": PROTOCOL + ("controlplane/config",),
     "controlplane/preflight": BELOW + tuple(
@@ -40,13 +40,14 @@ ARROWS = {
     "controlplane/audit": BELOW,
     "controlplane/engine": BELOW,
     "controlplane/peer": BELOW + ("controlplane/engine",),
+    "controlplane/sqlite": ("protocol/base",),
     "controlplane/envelope": BELOW,
     "controlplane/terminals": BELOW + ("controlplane/audit",),
     "controlplane/registry": BELOW + tuple(
         f"controlplane/{name}" for name in ("audit", "engine", "mounts", "peer", "terminals")),
     "controlplane/calls": BELOW + tuple(
         f"controlplane/{name}" for name in ("audit", "engine", "envelope", "mounts", "peer", "registry",
-                                      "terminals")),
+                                      "sqlite", "terminals")),
     "controlplane/api": BELOW + tuple(
         f"controlplane/{name}"
         for name in ("audit", "calls", "engine", "envelope", "mounts", "peer", "registry", "terminals")),
@@ -62,7 +63,7 @@ FENCES = (
      "Beast's templates dominate the compile time: handlers see our own Request and Reply"),
     ("spdlog", ("controlplane/log.*", "controlplane/log/*"), "log through controlplane/log"),
     ("CLI", ("controlplane/cli.*", "controlplane/cli/*", "controlplane/ctl/*"), "command lines are read in cli and ctl only"),
-    ("sqlite3", ("controlplane/calls/reservations.cpp",), "the database is reservations.cpp's business alone"),
+    ("sqlite3", ("controlplane/sqlite/sqlite.cpp",), "databases are reached through controlplane/sqlite"),
     ("openssl", ("controlplane/calls/call_digest.cpp",), "hashes are made where they are used"),
     ("boost/process", (), "Boost.Process 1.81 is unsafe here: spawn through runtime-agent/process"),
     ("boost/asio/experimental/awaitable_operators", ("protocol/channel/deadline.hpp",),

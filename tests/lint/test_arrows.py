@@ -25,7 +25,7 @@ ALLOWED = [
     ("controlplane/preflight/preflight.cpp", '"controlplane/engine/engine.hpp"'),
     ("controlplane/log/log.cpp", "<spdlog/spdlog.h>"),
     ("controlplane/log.cpp", "<spdlog/spdlog.h>"),
-    ("controlplane/calls/reservations.cpp", "<sqlite3.h>"),
+    ("controlplane/sqlite/sqlite.cpp", "<sqlite3.h>"),
     ("controlplane/calls/call_digest.cpp", "<openssl/evp.h>"),
     ("tests/unit/controlplane/any_test.cpp", '"controlplane/api/http_server.hpp"'),
     ("tests/unit/controlplane/any_test.cpp", "<boost/beast/http.hpp>"),
