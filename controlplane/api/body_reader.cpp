@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include <boost/json/error.hpp>
-#include <boost/json/parse.hpp>
-
 #include "controlplane/config/nearest_name.hpp"
 #include "controlplane/config/printable.hpp"
-#include "protocol/base/limits.hpp"
 #include "protocol/wire/json_text.hpp"
+#include "protocol/wire/json_tree.hpp"
 
 namespace mao::control {
 
@@ -38,17 +35,12 @@ Result<json::object> json_body(const Request& request)
         return fail(ErrorCode::unsupported_media_type,
                     "the body is " + in_quotes(request.content_type) + "; send it as application/json");
     if (request.body.empty()) return json::object();
-    json::parse_options options;
-    options.max_depth = limits::json_depth_max;
-    boost::system::error_code problem;
-    json::value value = json::parse(request.body, problem, {}, options);
-    if (problem == json::error::too_deep)
-        return fail(ErrorCode::json_too_deep,
-                    "the body is nested deeper than " + std::to_string(limits::json_depth_max) + " levels");
-    if (problem) return fail(ErrorCode::invalid_json, "the body is not JSON: " + problem.message());
-    if (!value.is_object())
-        return fail(ErrorCode::not_an_object, "the body is " + shown(value) + "; it must be an object");
-    return std::move(value.get_object());
+    // In memory that is overwritten when it is freed: bodies carry credentials (E6).
+    auto value = wire::parse_json(request.body);
+    if (!value) return fail(std::move(value.error()).while_doing("the body"));
+    if (!value->is_object())
+        return fail(ErrorCode::not_an_object, "the body is " + shown(*value) + "; it must be an object");
+    return std::move(value->get_object());
 }
 
 json::value* BodyReader::find(std::string_view field)
