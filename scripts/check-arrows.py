@@ -29,8 +29,8 @@ ARROWS = {
     # daemon, preflight and main wire everything; only maoctl is another program.
     "controlplane": BELOW + tuple(
         f"controlplane/{name}"
-        for name in ("api", "audit", "calls", "cli", "engine", "envelope", "mounts", "peer", "preflight",
-                     "registry", "sqlite", "terminals")),
+        for name in ("api", "audit", "calls", "cli", "credentials", "engine", "envelope", "mounts", "peer",
+                     "preflight", "registry", "sqlite", "terminals")),
     "controlplane/cli": BELOW,
     "controlplane/log": PROTOCOL + ("controlplane/config",),
     "controlplane/preflight": BELOW + tuple(
@@ -41,16 +41,18 @@ ARROWS = {
     "controlplane/engine": BELOW,
     "controlplane/peer": BELOW + ("controlplane/engine",),
     "controlplane/sqlite": ("protocol/base",),
-    "controlplane/envelope": BELOW,
+    "controlplane/credentials": BELOW + ("controlplane/audit", "controlplane/sqlite"),
+    "controlplane/envelope": BELOW + ("controlplane/credentials",),
     "controlplane/terminals": BELOW + ("controlplane/audit",),
     "controlplane/registry": BELOW + tuple(
         f"controlplane/{name}" for name in ("audit", "engine", "mounts", "peer", "terminals")),
     "controlplane/calls": BELOW + tuple(
-        f"controlplane/{name}" for name in ("audit", "engine", "envelope", "mounts", "peer", "registry",
-                                      "sqlite", "terminals")),
+        f"controlplane/{name}" for name in ("audit", "credentials", "engine", "envelope", "mounts", "peer",
+                                            "registry", "sqlite", "terminals")),
     "controlplane/api": BELOW + tuple(
         f"controlplane/{name}"
-        for name in ("audit", "calls", "engine", "envelope", "mounts", "peer", "registry", "terminals")),
+        for name in ("audit", "calls", "credentials", "engine", "envelope", "mounts", "peer", "registry",
+                     "terminals")),
     # maoctl is a client like any other: it knows the API and the settings, nothing of the daemon's inside.
     "controlplane/ctl": PROTOCOL + ("controlplane/config", "controlplane/cli"),
 }
@@ -64,6 +66,7 @@ FENCES = (
     ("spdlog", ("controlplane/log.*", "controlplane/log/*"), "log through controlplane/log"),
     ("CLI", ("controlplane/cli.*", "controlplane/cli/*", "controlplane/ctl/*"), "command lines are read in cli and ctl only"),
     ("sqlite3", ("controlplane/sqlite/sqlite.cpp",), "databases are reached through controlplane/sqlite"),
+    ("sodium", ("controlplane/credentials/sealing_key.cpp",), "what is sealed is sealed in one place"),
     ("openssl", ("controlplane/calls/call_digest.cpp",), "hashes are made where they are used"),
     ("boost/process", (), "Boost.Process 1.81 is unsafe here: spawn through runtime-agent/process"),
     ("boost/asio/experimental/awaitable_operators", ("protocol/channel/deadline.hpp",),

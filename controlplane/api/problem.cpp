@@ -69,7 +69,8 @@ int status_of(ErrorCode code) noexcept
     case ErrorCode::not_a_regular_file:
     case ErrorCode::too_many_links:
     case ErrorCode::multiple_links:
-    case ErrorCode::session_busy: return 409;
+    case ErrorCode::session_busy:
+    case ErrorCode::credential_unreadable: return 409;
     case ErrorCode::session_ended: return 410;
     case ErrorCode::too_large: return 413;
     case ErrorCode::unsupported_media_type: return 415;

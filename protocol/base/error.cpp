@@ -86,6 +86,7 @@ std::string_view to_string(ErrorCode code) noexcept
     case ErrorCode::too_many_open: return "too_many_open";
     case ErrorCode::session_busy: return "session_busy";
     case ErrorCode::session_ended: return "session_ended";
+    case ErrorCode::credential_unreadable: return "credential_unreadable";
     case ErrorCode::invalid_setting: return "invalid_setting";
     case ErrorCode::preflight_failed: return "preflight_failed";
     case ErrorCode::internal: return "internal";

@@ -93,6 +93,8 @@ enum class ErrorCode {
     too_many_open,
     session_busy,
     session_ended,
+    // The daemon's credential store: one that is there cannot be read.
+    credential_unreadable,
     // The rest.
     invalid_setting,
     preflight_failed,

@@ -244,4 +244,15 @@ inline constexpr std::size_t api_bodies_bytes_max = 512 * 1024 * 1024;
 // How long a stop waits for calls that are being answered (A5).
 inline constexpr auto shutdown_drain_deadline = 20s;
 
+// -- Stored credentials (E2) --
+
+// One value. A token with many claims has some kilobytes; as a variable it fits an environment.
+inline constexpr std::size_t credential_bytes_max = 16 * 1024;
+// A name of the DNS, a colon and a port.
+inline constexpr std::size_t credential_host_bytes_max = 253 + 6;
+// A git host each, and the three others, with room to spare.
+inline constexpr std::size_t credentials_of_user_max = 64;
+// Of all users, sealed: they are held in memory, so that no call waits for the disk. About 200 000 tokens.
+inline constexpr std::size_t credentials_bytes_max = 64 * 1024 * 1024;
+
 } // namespace mao::limits

@@ -1,0 +1,237 @@
+#include "controlplane/credentials/vault.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "controlplane/log/log.hpp"
+#include "protocol/base/limits.hpp"
+
+namespace mao::control {
+namespace {
+
+constexpr char between_app_id_and_token = '\n'; // in neither of them: control characters are refused
+
+std::int64_t now_ms()
+{
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+// Neither a user id nor a name holds a NUL.
+std::string bound_to(const UserId& user, const CredentialName& name)
+{
+    std::string text = user.text();
+    text += '\0';
+    text += name.text();
+    return text;
+}
+
+SealedRow seal(const SealingKey& key, const UserId& user, const CredentialName& name,
+               const CredentialValue& value)
+{
+    std::string text;
+    text.reserve(value.app_id.size() + 1 + value.token.reveal().size());
+    text += value.app_id;
+    text += between_app_id_and_token;
+    text += value.token.reveal();
+    const std::int64_t now = now_ms();
+    SealedRow row{.user = user,
+                  .name = name,
+                  .key_id = key.id(),
+                  .sealed = key.seal(text, bound_to(user, name)),
+                  .created_ms = now,
+                  .updated_ms = now};
+    Secret::wipe(text);
+    return row;
+}
+
+Result<OpenDirectory> lock_directory(const std::string& path)
+{
+    OpenDirectory directory{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                            .path = path};
+    if (!directory.fd)
+        return fail(ErrorCode::preflight_failed,
+                    error_from_errno(errno, "MAO_STATE_DIR: open '" + path + "'").message());
+    if (::flock(directory.fd.get(), LOCK_EX | LOCK_NB) == 0) return directory;
+    return fail(ErrorCode::preflight_failed, "another daemon uses MAO_STATE_DIR '" + path +
+                                                 "'; stop it, or give each daemon a directory of its own");
+}
+
+Error unreadable(const SealedRow& row)
+{
+    return {ErrorCode::credential_unreadable, "the stored credential '" + row.name.text() + "' of user '" +
+                                                  row.user.text() +
+                                                  "' cannot be read: it was changed outside of the daemon, "
+                                                  "or is damaged; nothing was rotated; set it "
+                                                  "again or remove it, then rotate"};
+}
+
+} // namespace
+
+std::optional<CredentialValue> open_row(const SealingKey& key, const SealedRow& row)
+{
+    const auto text = key.open(row.sealed, bound_to(row.user, row.name));
+    if (!text) return std::nullopt;
+    const std::string_view whole = text->reveal();
+    const auto line_end = whole.find(between_app_id_and_token);
+    if (line_end == std::string_view::npos) return std::nullopt;
+    return CredentialValue{std::string(whole.substr(0, line_end)),
+                           Secret(std::string(whole.substr(line_end + 1)))};
+}
+
+Vault::Vault(OpenDirectory directory, CredentialRows rows, BetweenSteps between_steps)
+    : directory_(std::move(directory)), rows_(std::move(rows)), between_steps_(std::move(between_steps))
+{}
+
+Result<std::unique_ptr<Vault>> Vault::open(const std::string& state_dir, BetweenSteps between_steps)
+{
+    auto directory = lock_directory(state_dir);
+    if (!directory) return fail(directory.error());
+    auto rows = CredentialRows::open(*directory);
+    if (!rows) return fail(rows.error());
+    std::unique_ptr<Vault> vault(
+        new Vault(std::move(*directory), std::move(*rows), std::move(between_steps)));
+    if (auto settled = vault->settle_key(); !settled)
+        return fail(ErrorCode::preflight_failed, settled.error().message());
+    return vault;
+}
+
+Result<void> Vault::settle_key()
+{
+    auto current = files_.current();
+    if (!current) return fail(current.error());
+    auto next = files_.next();
+    auto rows = rows_.all();
+    if (!rows) return fail(rows.error());
+    found_ = std::move(*rows);
+    KeyFacts facts;
+    if (*current) facts.current = (*current)->id();
+    if (next && *next) facts.next = (*next)->id();
+    for (const SealedRow& row : found_)
+        ++facts.rows[row.key_id];
+    const std::string sealed = std::to_string(found_.size()) + " stored credentials";
+    switch (decide_key(facts)) {
+    case KeyStep::use_current:
+        key_ = std::make_shared<const SealingKey>(std::move(**current));
+        // Not one that some rows may need, whatever happened to them.
+        return facts.next && facts.rows.contains(*facts.next) ? Result<void>() : files_.remove_next();
+    case KeyStep::promote_next:
+        key_ = std::make_shared<const SealingKey>(std::move(**next));
+        log::info(
+            "a change of the key of stored credentials was cut off after its last credential; ending it");
+        return files_.promote_next();
+    case KeyStep::make_first: return make_first_key();
+    case KeyStep::refuse_missing:
+        if (!next) return fail(next.error());
+        return fail(ErrorCode::preflight_failed,
+                    sealed + " are sealed, but their key '" + files_.current_path() +
+                        "' is missing; restore it from a backup. Where there is none they are lost: move '" +
+                        directory_.path_of(CredentialRows::file_name) + "' away and have them set again");
+    case KeyStep::refuse_foreign:
+        if (!next) return fail(next.error());
+        return fail(ErrorCode::preflight_failed,
+                    "'" + files_.current_path() + "' is another key than the one that " + sealed +
+                        " are sealed with; restore key and database from the same backup");
+    }
+    return {};
+}
+
+// By the same two steps as in a rotation: what is called the key is whole.
+Result<void> Vault::make_first_key()
+{
+    auto made = files_.remove_next();
+    if (!made) return made;
+    key_ = std::make_shared<const SealingKey>(SealingKey::make());
+    made = files_.write_next(*key_);
+    return made ? files_.promote_next() : made;
+}
+
+Result<std::vector<SealedRow>> Vault::change(const UserId& user, const GivenCredentials& given)
+{
+    std::vector<SealedRow> set;
+    for (const auto& [name, value] : given.named)
+        if (value) set.push_back(seal(*key_, user, name, *value));
+    const auto write = [&]() -> Result<void> {
+        for (const auto& [name, value] : given.named)
+            if (!value)
+                if (auto removed = rows_.remove(user, name); !removed) return removed;
+        for (SealedRow& row : set)
+            if (auto put = rows_.put(row); !put) return put;
+        const auto count = rows_.count(user);
+        if (!count) return fail(count.error());
+        if (set.empty() || *count <= static_cast<std::int64_t>(limits::credentials_of_user_max)) return {};
+        return fail(ErrorCode::invalid_argument,
+                    "user '" + user.text() + "' would have " + std::to_string(*count) +
+                        " stored credentials; at most " + std::to_string(limits::credentials_of_user_max) +
+                        " are kept; remove some first");
+    };
+    if (auto written = rows_.transaction(write); !written) return fail(written.error());
+    return set;
+}
+
+Result<void> Vault::remove_all(const UserId& user)
+{
+    return rows_.transaction([&] { return rows_.remove_all(user); });
+}
+
+// The order is what makes it safe: the new key is on the disk before a row needs it, and the old one goes only when no
+// row does. Between any two steps the rows tell which key counts.
+Result<std::vector<SealedRow>> Vault::rotate()
+{
+    const auto next = std::make_shared<const SealingKey>(SealingKey::make());
+    auto rows = resealed(*next);
+    if (!rows) return rows;
+    before("write the next key");
+    if (auto written = files_.write_next(*next); !written) return fail(written.error());
+    before("seal the rows anew");
+    if (auto replaced = replace(*rows); !replaced) {
+        // After a commit that failed only the next start knows which key the rows need.
+        if (!rows_.commit_failed()) (void)files_.remove_next();
+        return fail(std::move(replaced.error()));
+    }
+    key_ = next;
+    before("rename the key");
+    if (auto promoted = files_.promote_next(); !promoted)
+        log::error("the key of stored credentials is changed, but its file could not be renamed; the next "
+                   "start does "
+                   "it; leave both files alone until then",
+                   {{"error", promoted.error()}});
+    before("forget what was sealed with the old key");
+    rows_.forget_old_contents();
+    return rows;
+}
+
+Result<std::vector<SealedRow>> Vault::resealed(const SealingKey& next)
+{
+    auto rows = rows_.all();
+    if (!rows) return rows;
+    for (SealedRow& row : *rows) {
+        const auto value = open_row(*key_, row);
+        if (!value) return fail(unreadable(row));
+        const SealedRow anew = seal(next, row.user, row.name, *value);
+        row.key_id = anew.key_id;
+        row.sealed = anew.sealed;
+    }
+    return rows;
+}
+
+Result<void> Vault::replace(std::vector<SealedRow>& rows)
+{
+    return rows_.transaction([&]() -> Result<void> {
+        for (SealedRow& row : rows)
+            if (auto put = rows_.put(row); !put) return put;
+        before("commit");
+        return {};
+    });
+}
+
+void Vault::before(std::string_view step) const
+{
+    if (between_steps_) between_steps_(step);
+}
+
+} // namespace mao::control
