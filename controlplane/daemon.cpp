@@ -9,6 +9,7 @@
 
 #include "controlplane/api/admin.hpp"
 #include "controlplane/api/calls.hpp"
+#include "controlplane/api/credentials.hpp"
 #include "controlplane/api/files.hpp"
 #include "controlplane/api/http_server.hpp"
 #include "controlplane/api/routes.hpp"
@@ -20,6 +21,7 @@
 #include "controlplane/calls/dispatcher.hpp"
 #include "controlplane/calls/file_reader.hpp"
 #include "controlplane/calls/terminal_opener.hpp"
+#include "controlplane/credentials/sealed_store.hpp"
 #include "controlplane/engine/docker_engine.hpp"
 #include "controlplane/log/log.hpp"
 #include "controlplane/mounts/data_directories.hpp"
@@ -98,14 +100,15 @@ asio::awaitable<Result<void>> engine_answers(Engine& engine)
 // In the order of wiring; destroyed in the reverse.
 struct Daemon::Parts {
     Parts(asio::io_context& loop, asio::thread_pool& pool, const Settings& settings, mounts::Roots roots,
-          AuditLog log, std::unique_ptr<Reservations> keys)
+          AuditLog log, std::unique_ptr<Reservations> keys, std::unique_ptr<Vault> vault)
         : audit(std::move(log)),
           reservations(std::move(keys)),
+          credentials(std::move(vault), audit),
           planner(std::move(roots), probe),
           engine(settings.engine_socket),
           terminals(loop.get_executor(), audit),
           registry(loop.get_executor(), pool, settings, engine, planner, audit, terminals),
-          envelopes(settings),
+          envelopes(settings, credentials),
           dispatcher(loop.get_executor(), registry, envelopes, *reservations,
                      {settings.tool_timeout, settings.tool_timeout_max}),
           opener(registry, envelopes, terminals),
@@ -120,10 +123,13 @@ struct Daemon::Parts {
         add_terminals_routes(router, opener, terminals);
         add_files_routes(router, files);
         add_runtimes_routes(router, registry);
+        add_credentials_routes(router, credentials);
+        add_credentials_key_routes(router, credentials);
     }
 
     AuditLog audit;
     std::unique_ptr<Reservations> reservations;
+    SealedStore credentials;
     SystemPathProbe probe;
     mounts::Planner planner;
     DockerEngine engine;
@@ -158,8 +164,10 @@ Result<void> Daemon::prepare()
     if (!audit) return fail(audit.error());
     auto reservations = Reservations::open(settings_.state_dir + "/calls.sqlite");
     if (!reservations) return fail(reservations.error());
+    auto vault = Vault::open(settings_.state_dir);
+    if (!vault) return fail(vault.error());
     parts_ = std::make_unique<Parts>(loop_, pool_, settings_, std::move(*roots), std::move(*audit),
-                                     std::move(*reservations));
+                                     std::move(*reservations), std::move(*vault));
     return {};
 }
 

@@ -61,31 +61,32 @@ std::chrono::milliseconds Dispatcher::time_allowed(const ToolRequest& request) c
     return allowed + wait_before(request) + limits::tool_answer_margin;
 }
 
-Result<wire::ToolCall> Dispatcher::message_for(ToolRequest request)
+asio::awaitable<Result<wire::ToolCall>> Dispatcher::message_for(ToolRequest request)
 {
     if (request.timeout && *request.timeout > times_.longest)
-        return fail(ErrorCode::invalid_argument, "timeout_ms: is " +
+        co_return fail(ErrorCode::invalid_argument, "timeout_ms: is " +
                                                      std::to_string(request.timeout->count()) + ", at most " +
                                                      std::to_string(times_.longest.count()) + " are allowed");
     if (!is_runtime_tool(request.tool))
-        return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
-                                                 "'; known are " + runtime_tools_text());
-    auto envelope = envelopes_.build(request.user, request.session, request.workspace,
-                                     request.envelope ? &*request.envelope : nullptr);
-    if (!envelope) return fail(envelope.error());
+        co_return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
+                                                    "'; known are " + runtime_tools_text());
+    const auto stored = runs_programs(request.tool) ? StoredCredentials::merged : StoredCredentials::left_out;
+    auto envelope = co_await envelopes_.build(request.user, request.session, request.workspace,
+                                              std::move(request.envelope), stored);
+    if (!envelope) co_return fail(envelope.error());
     auto id = request.key ? request.key->request_id()
                           : RequestId::parse("call-" + boot_ + "-" + std::to_string(next_id_++));
-    if (!id) return fail(id.error());
+    if (!id) co_return fail(id.error());
     const std::string session = request.session ? request.session->text() : std::string();
     std::string digest =
         request.key ? call_digest(request.tool, request.args, session, request.workspace) : std::string();
-    return wire::ToolCall{.id = std::move(*id),
-                          .tool = std::move(request.tool),
-                          .args = std::move(request.args),
-                          .envelope = std::move(*envelope),
-                          .timeout = request.timeout,
-                          .digest = std::move(digest),
-                          .stream_output = request.stream_output};
+    co_return wire::ToolCall{.id = std::move(*id),
+                             .tool = std::move(request.tool),
+                             .args = std::move(request.args),
+                             .envelope = std::move(*envelope),
+                             .timeout = request.timeout,
+                             .digest = std::move(digest),
+                             .stream_output = request.stream_output};
 }
 
 asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
@@ -94,7 +95,7 @@ asio::awaitable<Result<ToolOutcome>> Dispatcher::call(ToolRequest request)
     const UserId user = request.user;
     std::string workspace = request.workspace;
     const auto allowed = time_allowed(request);
-    auto message = message_for(std::move(request));
+    auto message = co_await message_for(std::move(request));
     if (!message) co_return fail(message.error());
     auto channel = co_await registry_.ensure_running(user, std::move(workspace));
     if (!channel) co_return fail(channel.error());
@@ -113,7 +114,7 @@ asio::awaitable<Result<KeptCalls::Watch>> Dispatcher::begin(ToolRequest request)
     std::string workspace = request.workspace;
     auto key = request.key;
     const bool outlives_caller = request.outlives_caller || key.has_value();
-    auto message = message_for(std::move(request));
+    auto message = co_await message_for(std::move(request));
     if (!message) co_return fail(message.error());
     CallToKeep call{user,   std::move(workspace), std::move(key), outlives_caller, std::move(*message),
                     allowed};

@@ -65,7 +65,7 @@ public:
     boost::asio::awaitable<void> join() { return kept_.join(); }
 
 private:
-    Result<wire::ToolCall> message_for(ToolRequest request);
+    boost::asio::awaitable<Result<wire::ToolCall>> message_for(ToolRequest request);
     std::chrono::milliseconds time_allowed(const ToolRequest& request) const;
 
     Registry& registry_;

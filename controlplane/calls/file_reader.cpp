@@ -62,10 +62,9 @@ FileReader::FileReader(Registry& registry, const EnvelopeBuilder& envelopes, con
 asio::awaitable<Result<std::unique_ptr<FileTransfer>>> FileReader::open(FileRequest request)
 {
     CallContext context = std::move(request.context);
-    auto envelope = envelopes_.build(context.user, context.session, context.workspace,
-                                     context.envelope ? &*context.envelope : nullptr);
+    auto envelope = co_await envelopes_.build(context.user, context.session, context.workspace,
+                                              std::move(context.envelope), StoredCredentials::left_out);
     if (!envelope) co_return fail(envelope.error());
-    context.envelope.reset(); // credentials are held no longer than needed
     wire::ReadBytes message{.id = *RequestId::parse("read-" + boot_ + "-" + std::to_string(next_id_++)),
                             .path = std::move(request.path),
                             .bytes_max = std::min(bytes_max_, request.bytes_max.value_or(bytes_max_)),

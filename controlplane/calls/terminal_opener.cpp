@@ -5,10 +5,9 @@ namespace asio = boost::asio;
 asio::awaitable<Result<std::shared_ptr<Terminal>>> TerminalOpener::open(TerminalRequest request)
 {
     CallContext context = std::move(request.context);
-    auto envelope = envelopes_.build(context.user, context.session, context.workspace,
-                                     context.envelope ? &*context.envelope : nullptr);
+    auto envelope = co_await envelopes_.build(context.user, context.session, context.workspace,
+                                              std::move(context.envelope), StoredCredentials::merged);
     if (!envelope) co_return fail(envelope.error());
-    context.envelope.reset(); // credentials are held no longer than needed
     wire::PtyOpen message{.id = *RequestId::parse("unnamed"), // Terminals names it
                           .columns = request.size.columns,
                           .rows = request.size.rows,

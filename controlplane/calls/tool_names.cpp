@@ -22,6 +22,11 @@ bool is_runtime_tool(std::string_view name) noexcept
     return separator != std::string_view::npos && separator > 0 && separator + 2 < rest.size();
 }
 
+bool runs_programs(std::string_view name) noexcept
+{
+    return name == "shell" || name.starts_with(mcp_prefix);
+}
+
 std::string runtime_tools_text()
 {
     std::string text;

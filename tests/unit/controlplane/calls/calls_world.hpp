@@ -19,6 +19,7 @@
 #include "controlplane/terminals/terminals.hpp"
 #include "protocol/base/limits.hpp"
 #include "tests/support/channel_peers.hpp"
+#include "tests/support/fake_credential_store.hpp"
 #include "tests/support/scripted_engine.hpp"
 #include "tests/support/temp_tree.hpp"
 
@@ -203,7 +204,8 @@ private:
     mounts::Planner planner_;
     AuditLog audit_;
     boost::asio::thread_pool pool_{1};
-    EnvelopeBuilder envelopes_{settings_};
+    FakeCredentialStore credentials_;
+    EnvelopeBuilder envelopes_{settings_, credentials_};
     NobodyListens nobody_;
     Terminals terminals_{loop.io.get_executor(), audit_};
 

@@ -17,3 +17,13 @@ TEST_CASE("only the listed tools and MCP tools are routed to a runtime")
         CHECK_FALSE(is_runtime_tool(unknown));
     }
 }
+
+TEST_CASE("stored credentials go to tools in which programs of the user run, and to no other")
+{
+    using mao::control::runs_programs;
+    for (const char* program : {"shell", "mcp__files__read"})
+        CHECK(runs_programs(program));
+    for (const char* none :
+         {"read_file", "write_file", "edit_file", "glob_search", "grep_search", "await_async"})
+        CHECK_FALSE(runs_programs(none));
+}
