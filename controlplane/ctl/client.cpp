@@ -15,6 +15,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "controlplane/config/printable.hpp"
+#include "protocol/base/secret.hpp"
 
 namespace mao::ctl {
 
@@ -150,12 +151,16 @@ Result<Answer> Client::call(std::string_view method, std::string_view target, st
                             std::chrono::milliseconds patience)
 {
     if (auto connected = reconnect(); !connected) return fail(std::move(connected.error()));
+    // At once: a string that grows leaves its old bytes behind, and a body may hold a credential.
+    constexpr std::size_t head_bytes = 256;
+    out_.reserve(head_bytes + method.size() + target.size() + json_body.size());
     out_.assign(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: mao\r\n");
     if (!json_body.empty()) out_ += "Content-Type: application/json\r\n";
     if (!json_body.empty() || method == "POST" || method == "PUT")
         out_.append("Content-Length: ").append(std::to_string(json_body.size())).append("\r\n");
     out_.append("\r\n").append(json_body);
     auto sent = send(out_, patience);
+    Secret::wipe(out_);
     auto answer = sent ? receive(method == "HEAD", patience) : Result<Answer>(fail(std::move(sent.error())));
     if (!answer) fd_.reset();
     return answer;

@@ -26,6 +26,7 @@ constexpr std::array rows = {
     CommandRow{Command::exec, "exec", true, "Run a shell command in a user's runtime."},
     CommandRow{Command::shell, "shell", true, "Open a terminal in a user's runtime, or come back to one."},
     CommandRow{Command::terminals, "terminals", true, "List a user's terminals."},
+    CommandRow{Command::credentials, "credentials", false, "Look after the credentials stored for users."},
     CommandRow{Command::stop, "stop", true, "Stop a user's container; the next call starts it again."},
     CommandRow{Command::rm, "rm", true,
                "Remove a user's container; files stay, the next call makes a new one."},
@@ -136,6 +137,7 @@ void add_commands(CLI::App& app, Parsed& parsed)
         if (row.takes_user) command->add_option("user", invocation.user, "The user's id.")->required();
         if (row.command == Command::exec) add_exec_options(*command, invocation, parsed.env);
         if (row.command == Command::shell) add_shell_options(*command, invocation.shell);
+        if (row.command == Command::credentials) add_credentials_commands(*command, invocation.credentials);
         if (row.command == Command::ps)
             command->add_flag("-q,--quiet", invocation.user_names_only, "Only the users' ids, one a line.");
         command->final_callback([&invocation, &row] { invocation.command = row.command; });
@@ -160,6 +162,9 @@ std::variant<Invocation, Outcome> checked(Parsed parsed, const char* const* envi
     if (!invocation.shell.attach_to.empty() &&
         !(invocation.shell.workdir.empty() && invocation.shell.session.empty()))
         return wrong_usage("--attach goes without --workdir and --session: that terminal has its own");
+    if (auto problem = usage_problem(invocation.credentials);
+        invocation.command == Command::credentials && !problem.empty())
+        return wrong_usage(problem);
     invocation.exec.user = invocation.user;
     invocation.shell.user = invocation.user;
     return std::move(invocation);

@@ -7,13 +7,27 @@
 #include <string_view>
 #include <variant>
 
+#include "controlplane/ctl/credentials.hpp"
 #include "controlplane/ctl/exec.hpp"
 #include "controlplane/ctl/outcome.hpp"
 #include "controlplane/ctl/shell.hpp"
 
 namespace mao::ctl {
 
-enum class Command { ps, inspect, plan, exec, shell, terminals, stop, rm, doctor, config, version };
+enum class Command {
+    ps,
+    inspect,
+    plan,
+    exec,
+    shell,
+    terminals,
+    credentials,
+    stop,
+    rm,
+    doctor,
+    config,
+    version
+};
 
 struct CommandRow {
     Command command;
@@ -32,6 +46,7 @@ struct Invocation {
     bool without_stdin = false; // exec --no-stdin
     ExecOptions exec; // but for standard_input
     ShellOptions shell;
+    CredentialsOptions credentials;
 };
 
 // The Outcome when there is nothing to do but print: --help, --version, wrong usage.

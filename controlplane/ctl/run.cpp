@@ -60,7 +60,7 @@ Outcome run_exec(Invocation& invocation, const Surroundings& surroundings)
     return exec(*client, invocation.exec, invocation.style);
 }
 
-Outcome run_with_client(const Invocation& invocation, Client& client, Colour colour)
+Outcome run_with_client(const Invocation& invocation, Client& client, Colour colour, int standard_input)
 {
     switch (invocation.command) {
     case Command::ps:
@@ -72,6 +72,8 @@ Outcome run_with_client(const Invocation& invocation, Client& client, Colour col
     case Command::rm: return remove(client, invocation.user, invocation.style);
     case Command::config: return config(client, invocation.style, colour);
     case Command::terminals: return terminals(client, invocation.user, invocation.style, colour);
+    case Command::credentials:
+        return credentials(client, invocation.credentials, invocation.style, colour, standard_input);
     case Command::exec:
     case Command::shell:
     case Command::doctor:
@@ -97,7 +99,7 @@ Outcome run(int argc, const char* const* argv, const Surroundings& surroundings)
         return doctor(invocation.socket_path, invocation.style, colour);
     auto client = Client::connect(invocation.socket_path);
     if (!client) return no_answer(client.error());
-    return run_with_client(invocation, *client, colour);
+    return run_with_client(invocation, *client, colour, surroundings.standard_input);
 }
 
 } // namespace mao::ctl

@@ -44,6 +44,7 @@ TEST_CASE("each command of the table is understood")
         Words words = {row.name.data()};
         if (row.takes_user) words.push_back("u1");
         if (row.command == Command::exec) words.insert(words.end(), {"--", "true"});
+        if (row.command == Command::credentials) words.insert(words.end(), {"ls", "u1"});
         const Invocation invocation = parsed(words);
         CHECK(invocation.command == row.command);
         CHECK(invocation.user == (row.takes_user ? "u1" : ""));
@@ -79,6 +80,24 @@ TEST_CASE("the socket is the option's, else the environment's, else the default"
     CHECK(parsed({"--socket", "/flag", "ps"}, {"MAO_API_SOCKET=/env"}).socket_path == "/flag");
 }
 
+TEST_CASE("each command below credentials is understood")
+{
+    using Action = CredentialsOptions::Action;
+    const auto set = parsed({"credentials", "set", "u1", "larkUat", "--app-id", "cli_1", "--json"});
+    CHECK(set.command == Command::credentials);
+    CHECK(set.style == Style::json);
+    CHECK(set.credentials.action == Action::set);
+    CHECK(set.credentials.user == "u1");
+    CHECK(set.credentials.name == "larkUat");
+    CHECK(set.credentials.app_id == "cli_1");
+    CHECK(parsed({"credentials", "ls", "u1"}).credentials.action == Action::ls);
+    const auto removal = parsed({"credentials", "rm", "u1", "git/h:8443"});
+    CHECK(removal.credentials.action == Action::rm);
+    CHECK(removal.credentials.name == "git/h:8443");
+    CHECK(parsed({"credentials", "rm", "u1", "--all"}).credentials.all);
+    CHECK(parsed({"credentials", "rotate-key"}).credentials.action == Action::rotate_key);
+}
+
 TEST_CASE("wrong usage is told on stderr with exit code 2")
 {
     struct Row {
@@ -102,6 +121,14 @@ TEST_CASE("wrong usage is told on stderr with exit code 2")
         {"words for another command", {"ps", "--", "x"}, "only exec"},
         {"env without a value", {"exec", "u1", "--env", "A", "--", "x"}, "--env wants NAME=VALUE"},
         {"env without a name", {"exec", "u1", "--env", "=b", "--", "x"}, "--env wants NAME=VALUE"},
+        {"credentials without a command", {"credentials"}, "subcommand"},
+        {"credentials without a user", {"credentials", "ls"}, "user"},
+        {"a value as an argument", {"credentials", "set", "u1", "maoToken", "value"}, "value"},
+        {"no such credential", {"credentials", "set", "u1", "token"}, "'token' is no credential; those are"},
+        {"larkUat without its app", {"credentials", "set", "u1", "larkUat"}, "--app-id"},
+        {"an app for another", {"credentials", "set", "u1", "maoToken", "--app-id", "x"}, "--app-id"},
+        {"nothing to remove", {"credentials", "rm", "u1"}, "either the name of a credential or --all"},
+        {"all and one", {"credentials", "rm", "u1", "maoToken", "--all"}, "either the name"},
         {"time-out of nothing", {"exec", "u1", "--timeout", "0", "--", "x"}, "--timeout"},
         {"time-out too long", {"exec", "u1", "--timeout", "3601", "--", "x"}, "--timeout"},
     };
@@ -137,8 +164,9 @@ TEST_CASE("the completion scripts know every command and option")
         const std::string script = file_text(std::string(MAO_COMPLETIONS) + "/" + name);
         for (const CommandRow& row : command_rows())
             CHECK(script.find(row.name) != std::string::npos);
-        for (const char* option : {"--socket", "--json", "--help", "--version", "--quiet", "--workdir",
-                                   "--session", "--timeout", "--env", "--no-stdin", "--attach"}) {
+        for (const char* option :
+             {"--socket", "--json", "--help", "--version", "--quiet", "--workdir", "--session", "--timeout",
+              "--env", "--no-stdin", "--attach", "--app-id", "--all"}) {
             CAPTURE(option);
             CHECK(script.find(option) != std::string::npos);
         }

@@ -76,6 +76,23 @@ struct FakeDaemon {
         router.add(Method::del, "/v1/runtimes/{user}", [](Request&) { return done(); });
         router.add(Method::post, "/v1/users/{user}/tools/{tool}",
                    [](Request& request) { return shell(request); });
+        router.add(Method::get, "/v1/users/{user}/credentials", [](Request&) {
+            return text(
+                R"({"credentials":[{"name":"git/h","kind":"git","host":"h","created_ms":0,"updated_ms":0,"readable":true},
+                {"name":"maoToken","kind":"maoToken","created_ms":0,"updated_ms":0,"readable":false}]})");
+        });
+        router.add(Method::put, "/v1/users/{user}/credentials", [this](Request& request) {
+            stored = request.body;
+            return done();
+        });
+        for (const char* path : {"/v1/users/{user}/credentials", "/v1/users/{user}/credentials/{name}",
+                                 "/v1/users/{user}/credentials/git/{host}"})
+            router.add(Method::del, path, [this](Request& request) {
+                removed = request.path;
+                return done();
+            });
+        router.add(Method::post, "/v1/credentials:rotate-key",
+                   [](Request&) { return text(R"({"credentials":3})"); });
         router.add(Method::get, "/v1/config", [](Request&) {
             return text(R"({"settings":[{"name":"MAO_INSTANCE","value":"mao","source":"default"},
                 {"name":"MAO_API_LISTEN","value":"","source":"default"}]})");
@@ -95,6 +112,8 @@ struct FakeDaemon {
 
     control::Router router;
     std::atomic<bool> ready{true};
+    std::string stored; // the body of the last PUT; written before its answer
+    std::string removed; // the path of the last DELETE of credentials
 };
 
 using Words = std::vector<const char*>;
@@ -205,6 +224,87 @@ TEST_CASE("input that is no text is refused before anything runs")
     const auto outcome = maoctl(server.path(), {"exec", "u1", "--", "cat"}, pipe_with("\xff\xfe").get());
     CHECK(outcome.code == ctl::exit_code::exec_failed);
     CHECK(contains(outcome.err, "standard input is not UTF-8 text; send it as base64"));
+}
+
+TEST_CASE("credentials set takes the value from standard input, without the line end behind it")
+{
+    FakeDaemon daemon;
+    const control::RunningServer server(daemon.router);
+    struct Row {
+        Words words;
+        std::string input;
+        const char* body;
+    };
+    const Row rows[] = {
+        {{"maoToken"}, "value", R"({"maoToken":"value"})"},
+        {{"ecpToken"}, "value\n", R"({"ecpToken":"value"})"},
+        {{"git/h:8443"}, "value\r\n", R"({"gitTokens":{"h:8443":"value"}})"},
+        {{"larkUat", "--app-id", "cli_1"}, "v\"\n", R"({"larkUat":{"appId":"cli_1","uat":"v\""}})"},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.body);
+        Words words = {"credentials", "set", "u1"};
+        words.insert(words.end(), row.words.begin(), row.words.end());
+        const auto outcome = maoctl(server.path(), words, pipe_with(row.input).get());
+        CHECK(outcome.code == 0);
+        CHECK(outcome.out == "stored '" + std::string(row.words[0]) + "' for 'u1'\n");
+        CHECK(outcome.err.empty());
+        CHECK(daemon.stored == row.body);
+    }
+}
+
+TEST_CASE("a value that cannot be one is refused before it is sent")
+{
+    FakeDaemon daemon;
+    const control::RunningServer server(daemon.router);
+    struct Row {
+        const char* name;
+        std::string input;
+        const char* told;
+    };
+    const Row rows[] = {
+        {"nothing", "", "standard input held no value"},
+        {"only a line end", "\n", "standard input held no value"},
+        {"too long", std::string(16 * 1024 + 1, 'x'), "longer than 16384 bytes"},
+        {"much too long", std::string(60 * 1024, 'x'), "longer than 16384 bytes"},
+        {"no text", "\xff\xfe", "not UTF-8"},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.name);
+        const auto outcome =
+            maoctl(server.path(), {"credentials", "set", "u1", "maoToken"}, pipe_with(row.input).get());
+        CHECK(outcome.code == ctl::exit_code::usage);
+        CHECK(contains(outcome.err, row.told));
+        CHECK(daemon.stored.empty());
+    }
+    const std::string longest(16 * 1024, 'x');
+    CHECK(maoctl(server.path(), {"credentials", "set", "u1", "maoToken"}, pipe_with(longest + "\n").get())
+              .code == 0);
+}
+
+TEST_CASE("credentials ls, rm and rotate-key")
+{
+    FakeDaemon daemon;
+    const control::RunningServer server(daemon.router);
+    const auto table = maoctl(server.path(), {"credentials", "ls", "u1"});
+    CHECK(table.out.starts_with("CREDENTIAL  STORED"));
+    CHECK(contains(table.out, "d ago  yes\n"));
+    CHECK(contains(table.out, "no: set it again\n"));
+    CHECK(json::parse(maoctl(server.path(), {"credentials", "ls", "u1", "--json"}).out)
+              .at("credentials")
+              .as_array()
+              .size() == 2);
+    CHECK(maoctl(server.path(), {"credentials", "rm", "u1", "git/h:8443"}).out ==
+          "removed 'git/h:8443' of 'u1'\n");
+    CHECK(daemon.removed == "/v1/users/u1/credentials/git/h%3A8443");
+    CHECK(maoctl(server.path(), {"credentials", "rm", "u1", "maoToken"}).code == 0);
+    CHECK(daemon.removed == "/v1/users/u1/credentials/maoToken");
+    CHECK(maoctl(server.path(), {"credentials", "rm", "u1", "--all"}).out ==
+          "removed all credentials of 'u1'\n");
+    CHECK(daemon.removed == "/v1/users/u1/credentials");
+    CHECK(maoctl(server.path(), {"credentials", "rotate-key"})
+              .out.starts_with("sealed 3 credentials with a new key"));
+    CHECK(maoctl("/tmp/mao-no-such-socket", {"credentials", "ls", "u1"}).code == ctl::exit_code::unreachable);
 }
 
 TEST_CASE("config is a table of name, value and source")
