@@ -70,6 +70,9 @@ class Api:
     def post(self, path, body=None, **more):
         return self.request("POST", path, body=body, **more)
 
+    def put(self, path, body=None, **more):
+        return self.request("PUT", path, body=body, **more)
+
     def delete(self, path, **more):
         return self.request("DELETE", path, **more)
 
@@ -116,6 +119,19 @@ class Api:
 
     def read_file(self, user, path, **window):
         return self.tool(user, "read_file", {"path": str(path), **window})
+
+    # -- Stored credentials --
+
+    def store(self, user, **members):
+        """store(user, maoToken="…", gitTokens={"host": None})"""
+        answer = self.put(f"/v1/users/{user}/credentials", members)
+        assert answer.status == 204, answer
+
+    def stored(self, user):
+        """What is listed, by name."""
+        answer = self.get(f"/v1/users/{user}/credentials")
+        assert answer.status == 200, answer
+        return {one["name"]: one for one in answer.json["credentials"]}
 
     def runtime(self, user):
         answer = self.get(f"/v1/runtimes/{user}")
