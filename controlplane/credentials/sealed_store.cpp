@@ -1,5 +1,6 @@
 #include "controlplane/credentials/sealed_store.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <utility>
@@ -45,7 +46,7 @@ SealedStore::SealedStore(std::unique_ptr<Vault> vault, AuditLog& audit)
         if (!open_row(*key_, row))
             log::warning("a stored credential cannot be read; calls that need it fail until it is set again",
                          {{"user", row.user}, {"credential", row.name.text()}});
-        keep(std::move(row));
+        rows_.keep(std::move(row));
     }
 }
 
@@ -54,16 +55,10 @@ SealedStore::~SealedStore()
     thread_.join();
 }
 
-const SealedStore::OfUser* SealedStore::find(const UserId& user) const
-{
-    const auto found = rows_.find(user);
-    return found == rows_.end() ? nullptr : &found->second;
-}
-
 asio::awaitable<Result<std::vector<StoredCredential>>> SealedStore::for_call(UserId user, Wanted wanted)
 {
     std::vector<StoredCredential> opened;
-    const OfUser* rows = find(user);
+    const Index::OfUser* rows = rows_.find(user);
     if (rows == nullptr) co_return opened;
     for (const auto& [name, row] : *rows) {
         if (!wanted(name)) continue;
@@ -77,7 +72,7 @@ asio::awaitable<Result<std::vector<StoredCredential>>> SealedStore::for_call(Use
 asio::awaitable<Result<std::vector<ListedCredential>>> SealedStore::list(UserId user)
 {
     std::vector<ListedCredential> listed;
-    if (const OfUser* rows = find(user))
+    if (const Index::OfUser* rows = rows_.find(user))
         for (const auto& [name, row] : *rows)
             listed.push_back({.name = name,
                               .created = time_of(row.created_ms),
@@ -88,14 +83,14 @@ asio::awaitable<Result<std::vector<ListedCredential>>> SealedStore::list(UserId 
 
 Result<void> SealedStore::has_room_for(const UserId& user, const GivenCredentials& given) const
 {
-    const OfUser* rows = find(user);
+    const Index::OfUser* rows = rows_.find(user);
     std::size_t more = 0;
     for (const auto& [name, value] : given.named)
         if (value && (rows == nullptr || !rows->contains(name)))
             more += value->token.reveal().size() + row_overhead_bytes;
-    if (more == 0 || bytes_ + more <= limits::credentials_bytes_max) return {};
-    return fail(ErrorCode::no_space, "the stored credentials of all users take " + std::to_string(bytes_) +
-                                         " bytes; no more than " +
+    if (more == 0 || rows_.bytes() + more <= limits::credentials_bytes_max) return {};
+    return fail(ErrorCode::no_space, "the stored credentials of all users take " +
+                                         std::to_string(rows_.bytes()) + " bytes; no more than " +
                                          std::to_string(limits::credentials_bytes_max) +
                                          " are kept; remove those of users who are gone");
 }
@@ -103,7 +98,7 @@ Result<void> SealedStore::has_room_for(const UserId& user, const GivenCredential
 asio::awaitable<Result<void>> SealedStore::change(UserId user, GivenCredentials given)
 {
     if (given.no_git_tokens)
-        if (const OfUser* rows = find(user))
+        if (const Index::OfUser* rows = rows_.find(user))
             for (const auto& [name, row] : *rows)
                 if (name.kind() == CredentialName::Kind::git) given.named.emplace(name, std::nullopt);
     if (given.named.empty()) co_return Result<void>();
@@ -113,15 +108,15 @@ asio::awaitable<Result<void>> SealedStore::change(UserId user, GivenCredentials 
     if (!set) co_return fail(std::move(set.error()));
     record_change(user, given);
     for (const auto& [name, value] : given.named)
-        if (!value) forget(user, name);
+        if (!value) rows_.forget(user, name);
     for (SealedRow& row : *set)
-        keep(std::move(row));
+        rows_.keep(std::move(row));
     co_return Result<void>();
 }
 
 asio::awaitable<Result<void>> SealedStore::remove(UserId user, CredentialName name)
 {
-    const OfUser* rows = find(user);
+    const Index::OfUser* rows = rows_.find(user);
     if (rows == nullptr || !rows->contains(name))
         co_return fail(ErrorCode::not_found,
                        "user '" + user.text() + "' has no stored credential '" + name.text() + "'");
@@ -133,7 +128,7 @@ asio::awaitable<Result<void>> SealedStore::remove(UserId user, CredentialName na
 asio::awaitable<Result<void>> SealedStore::remove_all(UserId user)
 {
     GivenCredentials all;
-    if (const OfUser* rows = find(user))
+    if (const Index::OfUser* rows = rows_.find(user))
         for (const auto& [name, row] : *rows)
             all.named.emplace(name, std::nullopt);
     if (all.named.empty()) co_return Result<void>();
@@ -141,38 +136,45 @@ asio::awaitable<Result<void>> SealedStore::remove_all(UserId user)
     auto removed = co_await channel::offload(thread_, std::move(work));
     if (!removed) co_return removed;
     record_change(user, all);
-    while (const OfUser* rows = find(user)) {
+    while (const Index::OfUser* rows = rows_.find(user)) {
         const CredentialName name = rows->begin()->first;
-        forget(user, name);
+        rows_.forget(user, name);
     }
     co_return Result<void>();
 }
 
 asio::awaitable<Result<std::size_t>> SealedStore::rotate_key()
 {
-    struct Rotated {
-        SharedKey key;
-        std::vector<SealedRow> rows;
-    };
-    auto work = [this]() -> Result<Rotated> {
-        auto rows = vault_->rotate();
-        if (!rows) return fail(std::move(rows.error()));
-        return Rotated{vault_->key(), std::move(*rows)};
-    };
+    auto work = [this] { return rotate_on_thread(); };
     auto rotated = co_await channel::offload(thread_, std::move(work));
     if (!rotated) co_return fail(std::move(rotated.error()));
-    const std::size_t count = rotated->rows.size();
-    audit_.record("credentials_key_rotated", {{"credentials", count}, {"key", rotated->key->id()}});
-    log::info("the key of stored credentials is changed", {{"credentials", count}});
+    audit_.record("credentials_key_rotated", {{"credentials", rotated->count}, {"key", rotated->key->id()}});
+    log::info("the key of stored credentials is changed", {{"credentials", rotated->count}});
     key_ = std::move(rotated->key);
-    rows_.clear();
-    bytes_ = 0;
-    for (SealedRow& row : rotated->rows)
-        keep(std::move(row));
-    co_return count;
+    std::swap(rows_, rotated->rows);
+    // The old ones can be many: not on the loop.
+    asio::post(thread_, [old = std::move(rotated->rows)] {});
+    co_return rotated->count;
 }
 
-void SealedStore::keep(SealedRow row)
+// No change comes between: they wait for this thread.
+Result<SealedStore::Rotated> SealedStore::rotate_on_thread()
+{
+    auto rows = vault_->rotate();
+    if (!rows) return fail(std::move(rows.error()));
+    Rotated rotated{.key = vault_->key(), .rows = {}, .count = rows->size()};
+    for (SealedRow& row : *rows)
+        rotated.rows.keep(std::move(row));
+    return rotated;
+}
+
+const SealedStore::Index::OfUser* SealedStore::Index::find(const UserId& user) const
+{
+    const auto found = rows_.find(user);
+    return found == rows_.end() ? nullptr : &found->second;
+}
+
+void SealedStore::Index::keep(SealedRow row)
 {
     forget(row.user, row.name);
     bytes_ += size_of(row);
@@ -181,7 +183,7 @@ void SealedStore::keep(SealedRow row)
     rows_[user].emplace(name, std::move(row));
 }
 
-void SealedStore::forget(const UserId& user, const CredentialName& name)
+void SealedStore::Index::forget(const UserId& user, const CredentialName& name)
 {
     const auto of_user = rows_.find(user);
     if (of_user == rows_.end()) return;

@@ -35,19 +35,34 @@ public:
     boost::asio::awaitable<Result<std::size_t>> rotate_key();
 
 private:
-    using OfUser = std::map<CredentialName, SealedRow>;
+    // The sealed rows, by user and name.
+    class Index {
+    public:
+        using OfUser = std::map<CredentialName, SealedRow>;
 
-    const OfUser* find(const UserId& user) const;
+        const OfUser* find(const UserId& user) const; // nullptr: he has none
+        void keep(SealedRow row);
+        void forget(const UserId& user, const CredentialName& name);
+        std::size_t bytes() const noexcept { return bytes_; }
+
+    private:
+        std::unordered_map<UserId, OfUser> rows_; // of users who have any
+        std::size_t bytes_ = 0;
+    };
+    struct Rotated {
+        SharedKey key;
+        Index rows;
+        std::size_t count;
+    };
+
+    Result<Rotated> rotate_on_thread();
     Result<void> has_room_for(const UserId& user, const GivenCredentials& given) const;
-    void keep(SealedRow row);
-    void forget(const UserId& user, const CredentialName& name);
     void record_change(const UserId& user, const GivenCredentials& given);
 
     std::unique_ptr<Vault> vault_; // the thread's, from its first work on
     AuditLog& audit_;
-    SharedKey key_; // of the rows below
-    std::unordered_map<UserId, OfUser> rows_; // of users who have any
-    std::size_t bytes_ = 0;
+    SharedKey key_; // of the rows
+    Index rows_;
     boost::asio::thread_pool thread_;
 };
 
