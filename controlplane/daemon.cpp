@@ -261,6 +261,10 @@ int Daemon::check()
         std::printf("fail  settings: %s\n", settings_fit.error().message().c_str());
         exit_status_ = 1;
     }
+    if (auto opens = Vault::check(settings_.state_dir); !opens) {
+        std::printf("fail  stored credentials: %s\n", opens.error().message().c_str());
+        exit_status_ = 1;
+    }
     channel::TaskGroup root(loop_.get_executor(), report_broken);
     root.spawn("check", print_checks());
     loop_.run();

@@ -7,8 +7,6 @@ namespace {
 
 using sqlite::Statement;
 
-constexpr const char* what = "the database of stored credentials";
-
 // busy_timeout: somebody who makes a backup may hold a lock for a moment. secure_delete: what was sealed with a key that
 // is given up does not stay in free pages.
 constexpr const char* schema = R"(
@@ -36,7 +34,7 @@ Result<void> check_pages(sqlite::Connection& connection)
     Statement check(connection, "PRAGMA quick_check(1)");
     if (check.step() != Statement::Step::row) return fail(connection.failure("check"));
     if (const std::string found = check.text(0); found != "ok")
-        return fail(ErrorCode::io_error, std::string(what) + ": it is damaged: " + found);
+        return fail(ErrorCode::io_error, std::string(CredentialRows::what) + ": it is damaged: " + found);
     return {};
 }
 

@@ -27,6 +27,7 @@ struct SealedRow {
 class CredentialRows {
 public:
     static constexpr const char* file_name = "credentials.sqlite";
+    static constexpr const char* what = "the database of stored credentials"; // for errors
 
     // Makes the file (0600) where there is none. Errors: preflight_failed, with what to do.
     static Result<CredentialRows> open(const OpenDirectory& directory);

@@ -49,16 +49,57 @@ SealedRow seal(const SealingKey& key, const UserId& user, const CredentialName& 
     return row;
 }
 
-Result<OpenDirectory> lock_directory(const std::string& path)
+Result<OpenDirectory> open_directory(const std::string& path)
 {
     OpenDirectory directory{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
                             .path = path};
-    if (!directory.fd)
-        return fail(ErrorCode::preflight_failed,
-                    error_from_errno(errno, "MAO_STATE_DIR: open '" + path + "'").message());
-    if (::flock(directory.fd.get(), LOCK_EX | LOCK_NB) == 0) return directory;
-    return fail(ErrorCode::preflight_failed, "another daemon uses MAO_STATE_DIR '" + path +
+    if (directory.fd) return directory;
+    return fail(ErrorCode::preflight_failed,
+                error_from_errno(errno, "MAO_STATE_DIR: open '" + path + "'").message());
+}
+
+// For as long as it is open.
+Result<void> lock(const OpenDirectory& directory)
+{
+    if (::flock(directory.fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
+    return fail(ErrorCode::preflight_failed, "another daemon uses MAO_STATE_DIR '" + directory.path +
                                                  "'; stop it, or give each daemon a directory of its own");
+}
+
+// The key files, and what to do with them; a refusal is an error.
+struct Keys {
+    std::optional<SealingKey> current;
+    std::optional<SealingKey> next;
+    KeyStep step;
+    bool next_seals_rows; // beside the current one: of rows that somebody changed
+};
+
+Result<Keys> find_keys(const OpenDirectory& directory, const KeyFiles& files,
+                       const std::vector<SealedRow>& rows)
+{
+    auto current = files.current();
+    if (!current) return fail(current.error());
+    auto next = files.next();
+    KeyFacts facts;
+    if (*current) facts.current = (*current)->id();
+    if (next && *next) facts.next = (*next)->id();
+    for (const SealedRow& row : rows)
+        ++facts.rows[row.key_id];
+    const KeyStep step = decide_key(facts);
+    const bool refused = step == KeyStep::refuse_missing || step == KeyStep::refuse_foreign;
+    if (refused && !next) return fail(next.error()); // it may be the one that is needed
+    const std::string sealed = std::to_string(rows.size()) + " stored credentials";
+    if (step == KeyStep::refuse_missing)
+        return fail(ErrorCode::preflight_failed,
+                    sealed + " are sealed, but their key '" + files.current_path() +
+                        "' is missing; restore it from a backup. Where there is none they are lost: move '" +
+                        directory.path_of(CredentialRows::file_name) + "' away and have them set again");
+    if (step == KeyStep::refuse_foreign)
+        return fail(ErrorCode::preflight_failed,
+                    "'" + files.current_path() + "' is another key than the one that " + sealed +
+                        " are sealed with; restore key and database from the same backup");
+    const bool next_seals_rows = facts.next && facts.rows.contains(*facts.next);
+    return Keys{std::move(*current), next ? std::move(*next) : std::nullopt, step, next_seals_rows};
 }
 
 Error unreadable(const SealedRow& row)
@@ -89,8 +130,9 @@ Vault::Vault(OpenDirectory directory, CredentialRows rows, BetweenSteps between_
 
 Result<std::unique_ptr<Vault>> Vault::open(const std::string& state_dir, BetweenSteps between_steps)
 {
-    auto directory = lock_directory(state_dir);
+    auto directory = open_directory(state_dir);
     if (!directory) return fail(directory.error());
+    if (auto locked = lock(*directory); !locked) return fail(locked.error());
     auto rows = CredentialRows::open(*directory);
     if (!rows) return fail(rows.error());
     std::unique_ptr<Vault> vault(
@@ -100,44 +142,41 @@ Result<std::unique_ptr<Vault>> Vault::open(const std::string& state_dir, Between
     return vault;
 }
 
+Result<void> Vault::check(const std::string& state_dir)
+{
+    auto directory = open_directory(state_dir);
+    if (!directory) return {}; // made at the start
+    auto there = open_private(*directory, CredentialRows::file_name, CredentialRows::what);
+    if (!there) return fail(there.error());
+    std::vector<SealedRow> rows;
+    if (*there) {
+        there->reset(); // SQLite has it next
+        auto database = CredentialRows::open(*directory);
+        if (!database) return fail(database.error());
+        auto all = database->all();
+        if (!all) return fail(all.error());
+        rows = std::move(*all);
+    }
+    const auto keys = find_keys(*directory, KeyFiles(*directory), rows);
+    return keys ? Result<void>() : fail(keys.error());
+}
+
 Result<void> Vault::settle_key()
 {
-    auto current = files_.current();
-    if (!current) return fail(current.error());
-    auto next = files_.next();
     auto rows = rows_.all();
     if (!rows) return fail(rows.error());
     found_ = std::move(*rows);
-    KeyFacts facts;
-    if (*current) facts.current = (*current)->id();
-    if (next && *next) facts.next = (*next)->id();
-    for (const SealedRow& row : found_)
-        ++facts.rows[row.key_id];
-    const std::string sealed = std::to_string(found_.size()) + " stored credentials";
-    switch (decide_key(facts)) {
-    case KeyStep::use_current:
-        key_ = std::make_shared<const SealingKey>(std::move(**current));
-        // Not one that some rows may need, whatever happened to them.
-        return facts.next && facts.rows.contains(*facts.next) ? Result<void>() : files_.remove_next();
-    case KeyStep::promote_next:
-        key_ = std::make_shared<const SealingKey>(std::move(**next));
+    auto keys = find_keys(directory_, files_, found_);
+    if (!keys) return fail(keys.error());
+    if (keys->step == KeyStep::make_first) return make_first_key();
+    if (keys->step == KeyStep::promote_next) {
+        key_ = std::make_shared<const SealingKey>(std::move(*keys->next));
         log::info(
             "a change of the key of stored credentials was cut off after its last credential; ending it");
         return files_.promote_next();
-    case KeyStep::make_first: return make_first_key();
-    case KeyStep::refuse_missing:
-        if (!next) return fail(next.error());
-        return fail(ErrorCode::preflight_failed,
-                    sealed + " are sealed, but their key '" + files_.current_path() +
-                        "' is missing; restore it from a backup. Where there is none they are lost: move '" +
-                        directory_.path_of(CredentialRows::file_name) + "' away and have them set again");
-    case KeyStep::refuse_foreign:
-        if (!next) return fail(next.error());
-        return fail(ErrorCode::preflight_failed,
-                    "'" + files_.current_path() + "' is another key than the one that " + sealed +
-                        " are sealed with; restore key and database from the same backup");
     }
-    return {};
+    key_ = std::make_shared<const SealingKey>(std::move(*keys->current));
+    return keys->next_seals_rows ? Result<void>() : files_.remove_next();
 }
 
 // By the same two steps as in a rotation: what is called the key is whole.

@@ -35,6 +35,9 @@ public:
     // each with its own way to recover.
     static Result<std::unique_ptr<Vault>> open(const std::string& state_dir, BetweenSteps between_steps = {});
 
+    // Whether `open` would succeed, but for the lock. Changes nothing, also beside a daemon.
+    static Result<void> check(const std::string& state_dir);
+
     SharedKey key() const noexcept { return key_; }
     // What was there when it was opened; once.
     std::vector<SealedRow> take_rows() noexcept { return std::move(found_); }

@@ -86,6 +86,8 @@ class TestAcrossStarts:
         text = refusal(own)
         assert "2 stored credentials are sealed" in text and f"{key}' is missing; restore it from a backup" in text
         assert not key.exists(), "it must not make another"
+        status, text = own.run_to_end("--check")
+        assert status == 1 and "fail  stored credentials: 2 stored credentials are sealed" in text
         backup.rename(key)
         assert seen(own.start().api, user) == line("kept", "too")
 

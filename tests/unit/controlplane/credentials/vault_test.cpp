@@ -182,6 +182,21 @@ TEST_CASE("a missing key with sealed rows stops the start, and comes from the ba
     CHECK(contents(tree) == all_of_two);
 }
 
+TEST_CASE("a check tells what a start would refuse, makes nothing, and may run beside a daemon")
+{
+    const TempTree tree;
+    CHECK(Vault::check(tree.path("not-there")));
+    CHECK(Vault::check(tree.root()));
+    CHECK(std::filesystem::is_empty(tree.root()));
+    two_users(tree);
+    const auto running = opened(tree);
+    CHECK(Vault::check(tree.root()));
+    std::filesystem::remove(tree.path("credentials.key"));
+    const auto refused = Vault::check(tree.root());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message().find("is missing; restore it from a backup") != std::string::npos);
+}
+
 TEST_CASE("a key of another database stops the start")
 {
     const TempTree tree;
