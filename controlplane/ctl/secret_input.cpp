@@ -54,6 +54,9 @@ private:
     std::array<struct sigaction, ends.size()> before_{};
 };
 
+// Of a line that is typed or pasted the kernel keeps no more, with its end (N_TTY), and drops the rest without a word.
+constexpr std::size_t terminal_line_bytes = 4096;
+
 // To the end of the file, or of the line.
 enum class Until { end, line };
 
@@ -87,7 +90,11 @@ Result<std::string> ask(int terminal, std::string_view what)
     std::fprintf(stderr, "%.*s: ", static_cast<int>(what.size()), what.data());
     auto text = read_text(terminal, Until::line);
     std::fputs("\n", stderr);
-    return text;
+    if (!text || text->size() < terminal_line_bytes) return text;
+    Secret::wipe(*text);
+    return fail(ErrorCode::too_large,
+                "a terminal cuts a line off after 4095 bytes, so the value may not be whole; give it "
+                "through a pipe or a file");
 }
 
 } // namespace

@@ -83,6 +83,17 @@ class TestMaoctl:
         assert CANARY not in asked.text and asked.process.returncode == 0
         assert seen(mao.api, user) == line(CANARY)
 
+    def test_a_paste_that_the_terminal_cuts_off_is_not_stored(self, mao, user):
+        asked = Asked(mao, "credentials", "set", user, "maoToken")
+        asked.read("': ")
+        for _ in range(50):
+            os.write(asked.ours, b"x" * 100)
+        os.write(asked.ours, b"\n")
+        asked.read("through a pipe or a file")
+        asked.close()
+        assert asked.process.returncode == USAGE and mao.api.stored(user) == {}
+        assert mao.ctl("credentials", "set", user, "maoToken", stdin="x" * 5000 + "\n").returncode == 0
+
     def test_an_interrupted_question_leaves_the_terminal_as_it_was(self, mao, user):
         asked = Asked(mao, "credentials", "set", user, "maoToken")
         asked.read("': ")
