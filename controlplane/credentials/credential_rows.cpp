@@ -22,10 +22,10 @@ CREATE TABLE IF NOT EXISTS credentials (
 
 Error unusable(const std::string& path, const std::string& why)
 {
-    return {ErrorCode::preflight_failed, "'" + path + "' cannot be used: " + why +
-                                             "; restore it from a backup together with the key of that time, "
-                                             "or move it away with its -wal and "
-                                             "-shm and have the credentials set again"};
+    constexpr std::string_view cure =
+        "; restore it from a backup together with the key of that time, or move it "
+        "away with its -wal and -shm and have the credentials set again";
+    return {ErrorCode::preflight_failed, "'" + path + "' cannot be used: " + why + std::string(cure)};
 }
 
 // A page that is damaged may otherwise show only when it is written.

@@ -104,11 +104,11 @@ Result<Keys> find_keys(const OpenDirectory& directory, const KeyFiles& files,
 
 Error unreadable(const SealedRow& row)
 {
-    return {ErrorCode::credential_unreadable, "the stored credential '" + row.name.text() + "' of user '" +
-                                                  row.user.text() +
-                                                  "' cannot be read: it was changed outside of the daemon, "
-                                                  "or is damaged; nothing was rotated; set it "
-                                                  "again or remove it, then rotate"};
+    const std::string which = "'" + row.name.text() + "' of user '" + row.user.text() + "'";
+    return {ErrorCode::credential_unreadable,
+            "the stored credential " + which +
+                " cannot be read: it was changed outside of the daemon, or is damaged; nothing was rotated; "
+                "set it again or remove it, then rotate"};
 }
 
 } // namespace
@@ -235,10 +235,10 @@ Result<std::vector<SealedRow>> Vault::rotate()
     key_ = next;
     before("rename the key");
     if (auto promoted = files_.promote_next(); !promoted)
-        log::error("the key of stored credentials is changed, but its file could not be renamed; the next "
-                   "start does "
-                   "it; leave both files alone until then",
-                   {{"error", promoted.error()}});
+        log::error(
+            "the key of stored credentials is changed, but its file could not be renamed; the next start "
+            "does it; leave both files alone until then",
+            {{"error", promoted.error()}});
     before("forget what was sealed with the old key");
     rows_.forget_old_contents();
     return rows;
