@@ -9,8 +9,9 @@
 
 namespace mao::ctl {
 
-// Without the line end behind it. `what` is shown when it is asked for. Errors: invalid_argument (there was none),
-// too_large, invalid_utf8, cancelled (a signal came while it was typed), io_error.
+// Without the line end behind it. `what` is shown when it is asked for. A signal that ends the program while it is typed
+// does so once the terminal is as it was. Errors: invalid_argument (there was none), too_large, invalid_utf8, io_error,
+// cancelled (such a signal, where the program ignores it).
 Result<Secret> read_secret(int standard_input, std::string_view what);
 
 } // namespace mao::ctl

@@ -10,9 +10,10 @@ import subprocess
 import termios
 import time
 
+import pytest
+
 from maotest.credentials import line, seen
 from maotest.paths import MAOCTL
-from maotest.waiting import eventually
 
 CANARY = "canary5d1e8"
 REFUSED, USAGE, NOT_THERE = 1, 2, 3
@@ -94,14 +95,14 @@ class TestMaoctl:
         assert asked.process.returncode == USAGE and mao.api.stored(user) == {}
         assert mao.ctl("credentials", "set", user, "maoToken", stdin="x" * 5000 + "\n").returncode == 0
 
-    def test_an_interrupted_question_leaves_the_terminal_as_it_was(self, mao, user):
+    @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_an_interrupted_question_leaves_the_terminal_as_it_was(self, mao, user, end):
         asked = Asked(mao, "credentials", "set", user, "maoToken")
         asked.read("': ")
-        eventually(lambda: not asked.echoes(), "it asks")
-        asked.process.send_signal(signal.SIGINT)
-        asked.read("nothing was stored")
+        os.write(asked.ours, CANARY.encode())
+        asked.process.send_signal(end)
         asked.close()
-        assert asked.process.returncode != 0 and mao.api.stored(user) == {}
+        assert asked.process.returncode == -end and CANARY not in asked.text and mao.api.stored(user) == {}
 
     def test_rotate_key_says_how_many(self, mao, user):
         mao.api.store(user, maoToken="x")
