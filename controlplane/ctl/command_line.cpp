@@ -195,10 +195,16 @@ std::variant<Invocation, Outcome> parse_command_line(int argc, const char* const
         std::ostringstream out;
         app.exit(asked, out, out);
         return Outcome{.code = exit_code::ok, .out = out.str(), .err = {}};
-    } catch (const CLI::Error& mistake) {
+    } catch (const CLI::ExtrasError& mistake) {
+        // Not quoted: it may be the value that was to be stored.
+        if (app.got_subcommand("credentials"))
+            return wrong_usage("credentials: there are too many words; a value comes from standard input, "
+                               "since every process of the machine can read a command line");
         const bool words_without_dashes = app.got_subcommand("exec") && dashes == arguments.end();
         return wrong_usage(mistake.what() +
                            std::string(words_without_dashes ? "; the command goes behind --" : ""));
+    } catch (const CLI::Error& mistake) {
+        return wrong_usage(mistake.what());
     }
     return checked(std::move(parsed), environment);
 }

@@ -123,7 +123,9 @@ TEST_CASE("wrong usage is told on stderr with exit code 2")
         {"env without a name", {"exec", "u1", "--env", "=b", "--", "x"}, "--env wants NAME=VALUE"},
         {"credentials without a command", {"credentials"}, "subcommand"},
         {"credentials without a user", {"credentials", "ls"}, "user"},
-        {"a value as an argument", {"credentials", "set", "u1", "maoToken", "value"}, "value"},
+        {"a value as an argument",
+         {"credentials", "set", "u1", "maoToken", "canary"},
+         "a value comes from standard input"},
         {"no such credential", {"credentials", "set", "u1", "token"}, "'token' is no credential; those are"},
         {"larkUat without its app", {"credentials", "set", "u1", "larkUat"}, "--app-id"},
         {"an app for another", {"credentials", "set", "u1", "maoToken", "--app-id", "x"}, "--app-id"},
@@ -140,6 +142,7 @@ TEST_CASE("wrong usage is told on stderr with exit code 2")
         CHECK(said.code == exit_code::usage);
         CHECK(said.out.empty());
         CHECK(said.err.find(row.told) != std::string::npos);
+        CHECK(said.err.find("canary") == std::string::npos);
     }
 }
 
