@@ -305,7 +305,7 @@ class TestTimeOut:
         "sleep 60 | cat; echo no",
         "(trap '' TERM INT; sleep 60); echo no",
         "trap '' TERM INT; sleep 60; echo no",
-        "trap 'echo again; sleep 60' TERM INT EXIT ERR DEBUG; sleep 60; echo no",
+        "trap 'echo again; sleep 2' TERM INT EXIT ERR DEBUG; sleep 60; echo no",
         "set -e; sleep 60; echo no",
         "mkfifo /tmp/fifo.$$; read x < /tmp/fifo.$$",
         "sleep 70 & wait",
