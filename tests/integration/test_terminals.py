@@ -166,7 +166,7 @@ class TestPrograms:
 
     def test_vim_edits_a_file(self, mao, alice, viewer):
         viewer.resize(90, 20)
-        viewer.type("vi -u NONE edited.txt\n")
+        viewer.type("vim -u NONE edited.txt\n")
         viewer.expect('"edited.txt" [New')
         viewer.type("iline \xe4 one\x1b:wq\r")
         viewer.expect("ready> ")
@@ -180,9 +180,10 @@ class TestPrograms:
         viewer.type("q")
         viewer.expect("ready> ")
 
-    def test_top_shows_and_quits(self, viewer):
-        viewer.type("top -d 0.3\n")
-        viewer.expect("PID")
+    @pytest.mark.parametrize("program, shown", [("top -d 0.3", "PID"), ("htop -d 3", "Load average")])
+    def test_a_process_viewer_shows_and_quits(self, viewer, program, shown):
+        viewer.type(program + "\n")
+        viewer.expect(shown)
         viewer.type("q")
         viewer.expect("ready> ")
 
