@@ -64,9 +64,9 @@ std::chrono::milliseconds Dispatcher::time_allowed(const ToolRequest& request) c
 asio::awaitable<Result<wire::ToolCall>> Dispatcher::message_for(ToolRequest request)
 {
     if (request.timeout && *request.timeout > times_.longest)
-        co_return fail(ErrorCode::invalid_argument, "timeout_ms: is " +
-                                                     std::to_string(request.timeout->count()) + ", at most " +
-                                                     std::to_string(times_.longest.count()) + " are allowed");
+        co_return fail(ErrorCode::invalid_argument,
+                       "timeout_ms: is " + std::to_string(request.timeout->count()) + ", at most " +
+                           std::to_string(times_.longest.count()) + " are allowed");
     if (!is_runtime_tool(request.tool))
         co_return fail(ErrorCode::unknown_tool, "there is no tool '" + request.tool.substr(0, 80) +
                                                     "'; known are " + runtime_tools_text());

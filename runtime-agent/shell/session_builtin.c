@@ -25,27 +25,27 @@
 
 /* Of bash: builtins.h, shell.h, variables.h, bashjmp.h, builtins/common.h. */
 typedef struct word_desc {
-    char *word;
+    char* word;
     int flags;
 } word_desc;
 typedef struct word_list {
-    struct word_list *next;
-    word_desc *word;
+    struct word_list* next;
+    word_desc* word;
 } word_list;
 struct builtin {
-    const char *name;
-    int (*function)(word_list *);
+    const char* name;
+    int (*function)(word_list*);
     int flags;
-    const char *const *long_doc;
-    const char *short_doc;
-    char *handle;
+    const char* const* long_doc;
+    const char* short_doc;
+    char* handle;
 };
 typedef struct variable {
-    char *name;
-    char *value;
-    char *exportstr;
-    void *dynamic_value;
-    void *assign_func;
+    char* name;
+    char* value;
+    char* exportstr;
+    void* dynamic_value;
+    void* assign_func;
     int attributes;
     int context;
 } variable;
@@ -67,19 +67,19 @@ extern int startup_state;
 extern int read_but_dont_execute;
 extern int indirection_level;
 extern int array_needs_making;
-extern char *the_current_working_directory;
-extern int parse_and_execute(char *text, const char *from, int flags);
+extern char* the_current_working_directory;
+extern int parse_and_execute(char* text, const char* from, int flags);
 extern void parse_and_execute_cleanup(int old_running_trap);
 extern void run_unwind_protects(void);
 extern void jump_to_top_level(int how) __attribute__((noreturn));
-extern void *xmalloc(size_t bytes);
-extern variable *find_variable(const char *name);
-extern variable *bind_variable(const char *name, char *value, int flags);
-extern int unbind_variable(const char *name);
-extern word_desc *make_word(const char *text);
-extern word_list *make_word_list(word_desc *word, word_list *rest);
-extern void dispose_words(word_list *words);
-extern int cd_builtin(word_list *words);
+extern void* xmalloc(size_t bytes);
+extern variable* find_variable(const char* name);
+extern variable* bind_variable(const char* name, char* value, int flags);
+extern int unbind_variable(const char* name);
+extern word_desc* make_word(const char* text);
+extern word_list* make_word_list(word_desc* word, word_list* rest);
+extern void dispose_words(word_list* words);
+extern int cd_builtin(word_list* words);
 
 static struct sockaddr_un agent;
 static socklen_t agent_bytes;
@@ -119,7 +119,7 @@ static int connect_to_agent(void)
 {
     const int link = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (link < 0) return -1;
-    while (connect(link, (struct sockaddr *)&agent, agent_bytes) != 0)
+    while (connect(link, (struct sockaddr*)&agent, agent_bytes) != 0)
         if (errno != EINTR) return -1;
     return link;
 }
@@ -127,7 +127,7 @@ static int connect_to_agent(void)
 static int report(int link)
 {
     static struct mao_session_report text;
-    const char *workdir = the_current_working_directory;
+    const char* workdir = the_current_working_directory;
     size_t bytes = workdir ? strlen(workdir) : 0;
     if (bytes > sizeof text.workdir) bytes = 0;
     text.version = mao_session_version;
@@ -137,7 +137,7 @@ static int report(int link)
 }
 
 /* -1: there is none, and the shell is to end. */
-static int receive(int link, struct mao_session_order *order, int descriptors[mao_session_descriptors])
+static int receive(int link, struct mao_session_order* order, int descriptors[mao_session_descriptors])
 {
     union {
         char bytes[CMSG_SPACE(mao_session_descriptors * sizeof(int))];
@@ -155,8 +155,9 @@ static int receive(int link, struct mao_session_order *order, int descriptors[ma
     do
         got = recvmsg(link, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    const struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
-    if (got < (ssize_t)offsetof(struct mao_session_order, workdir) || order->version != mao_session_version) return -1;
+    const struct cmsghdr* passed = CMSG_FIRSTHDR(&message);
+    if (got < (ssize_t)offsetof(struct mao_session_order, workdir) || order->version != mao_session_version)
+        return -1;
     if (!passed || passed->cmsg_len != CMSG_LEN(mao_session_descriptors * sizeof(int))) return -1;
     memcpy(descriptors, CMSG_DATA(passed), mao_session_descriptors * sizeof(int));
     order->workdir[mao_session_workdir_bytes - 1] = 0;
@@ -164,9 +165,9 @@ static int receive(int link, struct mao_session_order *order, int descriptors[ma
 }
 
 /* Of bash's own memory, which it frees. */
-static char *read_all(int file, size_t bytes)
+static char* read_all(int file, size_t bytes)
 {
-    char *text = xmalloc(bytes + 1);
+    char* text = xmalloc(bytes + 1);
     size_t at = 0;
     while (at < bytes) {
         const ssize_t got = pread(file, text + at, bytes - at, (off_t)at);
@@ -181,31 +182,31 @@ static char *read_all(int file, size_t bytes)
 
 /* What a variable was before one command had it otherwise. */
 struct before {
-    struct before *next;
-    char *value; /* NULL: it had none */
+    struct before* next;
+    char* value; /* NULL: it had none */
     int existed;
     int attributes;
     char name[];
 };
 
-static char *copy_of(const char *text)
+static char* copy_of(const char* text)
 {
     const size_t bytes = strlen(text) + 1;
     return memcpy(xmalloc(bytes), text, bytes);
 }
 
 /* An array or a constant of the user's own is left as it is. */
-static struct before *set_variables(char *text, size_t bytes)
+static struct before* set_variables(char* text, size_t bytes)
 {
-    struct before *all = NULL;
-    for (char *entry = text; entry < text + bytes; entry += strlen(entry) + 1) {
-        char *equals = strchr(entry, '=');
+    struct before* all = NULL;
+    for (char* entry = text; entry < text + bytes; entry += strlen(entry) + 1) {
+        char* equals = strchr(entry, '=');
         if (!equals) continue;
         const size_t name_bytes = (size_t)(equals - entry);
-        struct before *before = xmalloc(sizeof *before + name_bytes + 1);
+        struct before* before = xmalloc(sizeof *before + name_bytes + 1);
         memcpy(before->name, entry, name_bytes);
         before->name[name_bytes] = 0;
-        variable *found = find_variable(before->name);
+        variable* found = find_variable(before->name);
         if (found && (found->attributes & (att_readonly | att_array | att_assoc)) != 0) {
             free(before);
         } else {
@@ -214,7 +215,7 @@ static struct before *set_variables(char *text, size_t bytes)
             before->value = found && found->value ? copy_of(found->value) : NULL;
             before->next = all;
             all = before;
-            variable *set = bind_variable(before->name, equals + 1, 0);
+            variable* set = bind_variable(before->name, equals + 1, 0);
             if (set) set->attributes |= att_exported;
         }
         entry = equals; /* the next one begins behind this one's value */
@@ -223,17 +224,17 @@ static struct before *set_variables(char *text, size_t bytes)
     return all;
 }
 
-static void overwrite(char *text)
+static void overwrite(char* text)
 {
     if (text) explicit_bzero(text, strlen(text));
 }
 
-static void restore_variables(struct before *all)
+static void restore_variables(struct before* all)
 {
     while (all) {
-        struct before *before = all;
+        struct before* before = all;
         all = before->next;
-        variable *now = find_variable(before->name);
+        variable* now = find_variable(before->name);
         const int is_plain = now && (now->attributes & (att_readonly | att_array | att_assoc)) == 0;
         if (is_plain) {
             overwrite(now->value);
@@ -251,15 +252,15 @@ static void restore_variables(struct before *all)
     array_needs_making = 1;
 }
 
-static int change_directory(const char *path)
+static int change_directory(const char* path)
 {
-    word_list *words = make_word_list(make_word(path), NULL);
+    word_list* words = make_word_list(make_word(path), NULL);
     const int outcome = cd_builtin(words);
     dispose_words(words);
     return outcome;
 }
 
-static void run(char *text)
+static void run(char* text)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -274,7 +275,8 @@ static void run(char *text)
     interactive = 1; /* while an interrupt unwinds; seval_nonint makes it 0 for the command */
     const int jumped = sigsetjmp(top_level, 0);
     if (jumped == 0) {
-        last_command_exit_value = parse_and_execute(text, "-c", seval_nonint | seval_nohist | seval_resetline);
+        last_command_exit_value =
+            parse_and_execute(text, "-c", seval_nonint | seval_nohist | seval_resetline);
     } else if (jumped != jump_discard) {
         /* An interrupt that comes late looks like the end of a script, or like a failure under set -e. */
         const int is_interrupt = was_interrupted && (jumped == jump_exitprog || jumped == jump_errexit);
@@ -291,14 +293,14 @@ static void serve(int link)
     int descriptors[mao_session_descriptors];
     if (report(link) != 0 || receive(link, &order, descriptors) != 0) leave(jump_exitprog);
     close(link);
-    char *command = read_all(descriptors[0], order.command_bytes);
-    char *variables = read_all(descriptors[4], order.variables_bytes);
+    char* command = read_all(descriptors[0], order.command_bytes);
+    char* variables = read_all(descriptors[4], order.variables_bytes);
     for (int target = 0; target < 3; ++target) {
         dup2(descriptors[1 + target], target);
         close(descriptors[1 + target]);
     }
     clearerr(stdout);
-    struct before *before = set_variables(variables, order.variables_bytes);
+    struct before* before = set_variables(variables, order.variables_bytes);
     explicit_bzero(variables, order.variables_bytes);
     free(variables);
     if (order.workdir[0] != 0 && change_directory(order.workdir) != 0)
@@ -312,7 +314,7 @@ static void serve(int link)
     silence();
 }
 
-static int mao_session(word_list *words)
+static int mao_session(word_list* words)
 {
     static int is_running;
     if (is_running || !words) return ex_usage;
@@ -338,7 +340,8 @@ static int mao_session(word_list *words)
     }
 }
 
-static const char *const long_doc[] = {"Runs the commands of a kept session; the runtime agent calls it.", NULL};
+static const char* const long_doc[] = {"Runs the commands of a kept session; the runtime agent calls it.",
+                                       NULL};
 
 __attribute__((visibility("default"))) struct builtin mao_session_struct = {
     "mao_session", mao_session, builtin_enabled, long_doc, "mao_session NAME", NULL};

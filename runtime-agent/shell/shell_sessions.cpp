@@ -209,9 +209,9 @@ Result<bool> ShellSessions::interrupt(const std::string& id)
 
 asio::awaitable<Result<void>> ShellSessions::close(std::string id)
 {
-    const auto found = find(id);
-    if (!found) co_return fail(found.error());
-    const SessionPtr session = *found;
+    auto found = find(id);
+    if (!found) co_return fail(std::move(found.error()));
+    const SessionPtr session = std::move(*found);
     std::string how = "was closed";
     co_await end(session, std::move(how));
     co_return Result<void>();

@@ -1,7 +1,6 @@
 #include "runtime-agent/tasks/task_table.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "runtime-agent/shell/command_files.hpp"
 #include "runtime-agent/shell/one_shot.hpp"
 #include "runtime-agent/shell/shell_sessions.hpp"
+#include "runtime-agent/tasks/task_output.hpp"
 
 namespace mao::agent {
 namespace asio = boost::asio;
@@ -32,28 +32,6 @@ std::int64_t unix_milliseconds(SystemClock::time_point time)
 std::size_t index_of(wire::OutputStream stream)
 {
     return stream == wire::OutputStream::standard_output ? 0 : 1;
-}
-
-struct Piece {
-    std::string bytes;
-    std::int64_t file_bytes = 0;
-};
-
-// The user's code may have put anything in the file's place.
-Result<Piece> read_piece(const std::string& path, std::int64_t offset, std::size_t bytes_max)
-{
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file) return fail(error_from_errno(errno, "open the task's output '" + path + "'"));
-    struct stat status{};
-    if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        return fail(ErrorCode::not_a_regular_file, "the task's output '" + path + "' is no file any more");
-    Piece piece;
-    piece.file_bytes = status.st_size;
-    piece.bytes.resize(bytes_max);
-    const ssize_t got = ::pread(file.get(), piece.bytes.data(), bytes_max, offset);
-    if (got < 0) return fail(error_from_errno(errno, "read the task's output '" + path + "'"));
-    piece.bytes.resize(static_cast<std::size_t>(got));
-    return piece;
 }
 
 } // namespace
@@ -313,15 +291,15 @@ void TaskTable::append_awaited(std::string& out, const std::string& id, bool is_
 
 asio::awaitable<Result<std::string>> TaskTable::output(ShellOutput wanted)
 {
-    const auto found = find(wanted.task);
-    if (!found) co_return fail(found.error());
-    const TaskPtr task = *found;
+    auto found = find(wanted.task);
+    if (!found) co_return fail(std::move(found.error()));
+    const TaskPtr task = std::move(*found);
     const bool had_ended = task->ended(); // before the look: what comes after it is seen by the next
     const std::string path = task->files[index_of(wanted.stream)];
-    Piece piece;
+    OutputPiece piece;
     if (!path.empty()) {
         auto work = [&] {
-            return read_piece(path, wanted.offset, static_cast<std::size_t>(wanted.bytes_max));
+            return read_output(path, wanted.offset, static_cast<std::size_t>(wanted.bytes_max));
         };
         auto read = co_await channel::offload(services_.pool, std::move(work));
         if (!read) co_return fail(std::move(read.error()));
@@ -345,9 +323,9 @@ asio::awaitable<Result<std::string>> TaskTable::output(ShellOutput wanted)
 
 asio::awaitable<Result<std::string>> TaskTable::input(ShellInput given, CallContext& call)
 {
-    const auto found = find(given.task);
-    if (!found) co_return fail(found.error());
-    const TaskPtr task = *found;
+    auto found = find(given.task);
+    if (!found) co_return fail(std::move(found.error()));
+    const TaskPtr task = std::move(*found);
     const auto pipe = task->input;
     if (!pipe)
         co_return fail(ErrorCode::conflict, "the task '" + task->id +
