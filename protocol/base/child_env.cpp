@@ -9,14 +9,17 @@ namespace mao {
 namespace {
 
 // HOME … belong to the runtime; the loader's and bash's own start-up hooks would run code before the command does;
-// the rest decides which programs and packages are found.
-constexpr std::array<std::string_view, 17> protected_names = {
+// git's would ask a program or a person; the rest decides which programs and packages are found.
+constexpr std::array<std::string_view, 20> protected_names = {
     "BASH_ENV",
     "ENV",
+    "GIT_ASKPASS",
+    "GIT_TERMINAL_PROMPT",
     "HOME",
     "IFS",
     "LANG",
     "LOGNAME",
+    "MAO_GIT_TICKET",
     "NPM_CONFIG_PREFIX",
     "PATH",
     "PIP_BREAK_SYSTEM_PACKAGES",
@@ -68,10 +71,16 @@ bool is_protected_env_name(std::string_view name) noexcept
 Result<std::vector<std::string>> child_environment(const ChildEnvInput& input)
 {
     std::map<std::string, std::string> variables = {
-        {"HOME", input.home},    {"USER", input.user},
-        {"LOGNAME", input.user}, {"SHELL", input.shell},
-        {"LANG", "C.UTF-8"},     {"TMPDIR", "/tmp"},
-        {"PATH", input.path},    {"TERM", input.term.empty() ? "dumb" : input.term},
+        {"HOME", input.home},
+        {"USER", input.user},
+        {"LOGNAME", input.user},
+        {"SHELL", input.shell},
+        {"LANG", "C.UTF-8"},
+        {"TMPDIR", "/tmp"},
+        {"PATH", input.path},
+        {"TERM", input.term.empty() ? "dumb" : input.term},
+        // Nobody sits there to answer: without a token git fails at once (E5).
+        {"GIT_TERMINAL_PROMPT", "0"},
     };
     if (!input.deps_dir.empty()) {
         variables["NPM_CONFIG_PREFIX"] = input.deps_dir + "/npm";
@@ -87,6 +96,8 @@ Result<std::vector<std::string>> child_environment(const ChildEnvInput& input)
         if (auto ok = check(name, value); !ok) return fail(ok.error());
         variables[name] = value;
     }
+    for (const auto& [name, value] : input.own)
+        variables[name] = value;
 
     std::vector<std::string> environment;
     std::size_t bytes = 0;

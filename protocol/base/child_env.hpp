@@ -22,6 +22,8 @@ struct ChildEnvInput {
     std::string path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     // Of the call: validated here, may not replace a protected name.
     std::map<std::string, std::string> extra;
+    // Of the runtime for this call: replaces any of the above, and is not checked.
+    std::map<std::string, std::string> own;
 };
 
 // "NAME=value" strings, sorted. Fails with invalid_argument (a bad or protected name, a NUL in a value) or

@@ -31,6 +31,7 @@ TEST_CASE("a child's environment is the whitelist and the dependency variables, 
     const auto environment = child_environment(input_with({}));
     REQUIRE(environment);
     const std::vector<std::string> expected = {
+        "GIT_TERMINAL_PROMPT=0",
         "HOME=/opt/mao-data/users/1",
         "LANG=C.UTF-8",
         "LOGNAME=root",
@@ -55,7 +56,7 @@ TEST_CASE("without a dependency directory there are no dependency variables")
     input.term = "xterm-256color";
     const auto environment = child_environment(input);
     REQUIRE(environment);
-    CHECK(environment->size() == 8);
+    CHECK(environment->size() == 9);
     CHECK(std::ranges::find(*environment, "TERM=xterm-256color") != environment->end());
     CHECK(std::ranges::find(*environment,
                             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin") !=
@@ -77,7 +78,7 @@ TEST_CASE("variables of the call are added, odd values and all")
         CAPTURE(entry);
         CHECK(std::ranges::find(*environment, entry) != environment->end());
     }
-    CHECK(environment->size() == 16);
+    CHECK(environment->size() == 17);
 }
 
 TEST_CASE("a name that is none, or that is the runtime's own, is refused and named")
@@ -112,7 +113,10 @@ TEST_CASE("a name that is none, or that is the runtime's own, is refused and nam
                              "BASH_FUNC_ls%%",
                              "NPM_CONFIG_PREFIX",
                              "PIP_TARGET",
-                             "PIP_BREAK_SYSTEM_PACKAGES"}) {
+                             "PIP_BREAK_SYSTEM_PACKAGES",
+                             "GIT_ASKPASS",
+                             "GIT_TERMINAL_PROMPT",
+                             "MAO_GIT_TICKET"}) {
         CAPTURE(name);
         const auto environment = child_environment(input_with({{name, "value-not-to-be-told"}}));
         REQUIRE_FALSE(environment);
@@ -127,6 +131,20 @@ TEST_CASE("a name that is none, or that is the runtime's own, is refused and nam
         CHECK(child_environment(input_with({{name, ""}})));
         CHECK_FALSE(is_protected_env_name(name));
     }
+}
+
+TEST_CASE("what the runtime itself sets for a call replaces all else, under protected names, too")
+{
+    auto input = input_with({{"GIT_CONFIG_COUNT", "1"}, {"TERM", "vt100"}});
+    input.own = {{"GIT_ASKPASS", "/agent"}, {"GIT_CONFIG_COUNT", "2"}};
+    const auto environment = child_environment(input);
+    REQUIRE(environment);
+    CHECK(std::ranges::is_sorted(*environment));
+    for (const char* entry : {"GIT_ASKPASS=/agent", "GIT_CONFIG_COUNT=2", "TERM=vt100"}) {
+        CAPTURE(entry);
+        CHECK(std::ranges::find(*environment, entry) != environment->end());
+    }
+    CHECK(std::ranges::find(*environment, "GIT_CONFIG_COUNT=1") == environment->end());
 }
 
 TEST_CASE("a NUL in a value is refused without telling the value")
