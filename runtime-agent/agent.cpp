@@ -12,6 +12,7 @@
 #include "protocol/base/limits.hpp"
 #include "runtime-agent/log.hpp"
 #include "runtime-agent/process/process_tree.hpp"
+#include "runtime-agent/process/self.hpp"
 #include "runtime-agent/random_name.hpp"
 
 namespace mao::agent {
@@ -65,18 +66,20 @@ Agent::Agent(asio::io_context& loop, AgentOptions options)
       pool_(pool_threads),
       spawner_(options_.children_open_files_max),
       launcher_(spawner_, reaper_, pool_),
+      git_tickets_(own_program()),
       changed_(executor_),
       random_(std::random_device{}()),
       boot_id_(random_name()),
       calls_(services_, tasks_, options_.calls_max, [this](bool told) { call_ended(told); }),
       tasks_(executor_, report_broken),
       leftovers_(pool_, reaper_, tasks_),
-      services_{executor_,  pool_,     launcher_,    tags_,         leftovers_,
-                oom_kills_, sessions_, shell_tasks_, options_.tools},
+      services_{executor_,  pool_,     launcher_,    tags_,          leftovers_,
+                oom_kills_, sessions_, shell_tasks_, options_.tools, git_tickets_},
       sessions_(services_, tasks_, options_.sessions, short_name(boot_id_), [this] { introduce(channel_); }),
       shell_tasks_(services_, tasks_, options_.tasks_max, short_name(boot_id_),
                    [this] { introduce(channel_); }),
       terminals_(services_, tasks_, [this] { introduce(channel_); }),
+      askpass_door_(executor_, tasks_, git_tickets_),
       reads_(services_, tasks_)
 {}
 
@@ -86,6 +89,7 @@ asio::awaitable<void> Agent::run()
 {
     tasks_.spawn("reaper", reaper_.run());
     tasks_.spawn("kept shells", sessions_.run());
+    tasks_.spawn("askpass door", askpass_door_.run());
     tasks_.spawn("signals", listen_to_signals());
     tasks_.spawn("connection", keep_connected());
     while (!stopping_)

@@ -24,6 +24,8 @@
 #include "runtime-agent/backoff.hpp"
 #include "runtime-agent/calls.hpp"
 #include "runtime-agent/files/read_bytes.hpp"
+#include "runtime-agent/git/askpass_door.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
@@ -94,6 +96,7 @@ private:
     Spawner spawner_;
     Launcher launcher_;
     CallTags tags_;
+    GitTickets git_tickets_;
     channel::Event changed_; // a call ended, or the end began
     Backoff backoff_;
     std::minstd_rand random_;
@@ -111,6 +114,7 @@ private:
     ShellSessions sessions_;
     TaskTable shell_tasks_;
     TerminalTable terminals_;
+    AskpassDoor askpass_door_;
     ByteReads reads_;
 };
 

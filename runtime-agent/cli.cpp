@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "runtime-agent/git/git_prompt.hpp"
+
 namespace mao::agent {
 namespace {
 
@@ -100,6 +102,11 @@ Result<CommandLine> parse_command_line(std::span<const std::string_view> argumen
     if (arguments.size() > 1)
         return wrong("'" + std::string(command) + "' takes no more arguments, or is no command");
     CommandLine line;
+    if (is_prompt(command)) {
+        line.action = CommandLine::Action::askpass;
+        line.prompt = command;
+        return line;
+    }
     if (command == "--help" || command == "-h") return line;
     line.action = CommandLine::Action::version;
     if (command == "--version") return line;
@@ -117,12 +124,15 @@ std::string_view help_text() noexcept
            "    --output-file-max-mb=10                            of one output stream of a command\n"
            "    --sessions-max=32 --session-idle-seconds=1800      kept shells\n"
            "    --tasks-max=64                                     background tasks\n"
+           "  mao-runtime-agent PROMPT                answer git, which runs this as GIT_ASKPASS and can add "
+           "no word of its own\n"
            "  mao-runtime-agent --version\n"
            "  mao-runtime-agent --help\n"
            "\n"
            "Signals: TERM, INT, HUP and QUIT end every process it started, then itself, within two seconds; "
            "exit code 0.\n"
-           "USR1 and USR2 are ignored. Other exit codes: 2 wrong arguments, 1 it could not run.\n";
+           "USR1 and USR2 are ignored. Other exit codes: 2 wrong arguments, 1 it could not run,\n"
+           "or PROMPT has no answer.\n";
 }
 
 } // namespace mao::agent

@@ -13,7 +13,7 @@
 namespace mao::agent {
 
 struct CommandLine {
-    enum class Action { serve, version, help };
+    enum class Action { serve, askpass, version, help };
     Action action = Action::help;
     // Of serve.
     std::string socket;
@@ -23,6 +23,7 @@ struct CommandLine {
     std::size_t sessions_max = limits::sessions_default;
     std::chrono::seconds session_idle = limits::session_idle_default;
     std::size_t tasks_max = limits::tasks_default;
+    std::string prompt; // of askpass
 };
 
 // `arguments`: without the program's name. Errors: invalid_argument, with what is allowed.

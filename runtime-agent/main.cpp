@@ -5,12 +5,15 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "runtime-agent/agent.hpp"
 #include "runtime-agent/cli.hpp"
+#include "runtime-agent/git/askpass.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/log.hpp"
 #include "runtime-agent/process/self.hpp"
 
@@ -68,6 +71,7 @@ int run(const std::vector<std::string_view>& arguments)
     case CommandLine::Action::version: print("mao-runtime-agent " MAO_VERSION "\n"); return 0;
     case CommandLine::Action::help: print(help_text()); return 0;
     case CommandLine::Action::serve: return serve(*line);
+    case CommandLine::Action::askpass: return askpass(line->prompt, std::getenv(git_ticket_variable));
     }
     return 2;
 }

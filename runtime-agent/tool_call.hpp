@@ -21,6 +21,7 @@
 
 namespace mao::agent {
 
+class GitTickets;
 class ShellSessions;
 class TaskTable;
 
@@ -41,6 +42,7 @@ struct AgentServices {
     ShellSessions& sessions;
     TaskTable& shell_tasks;
     ToolLimits limits;
+    GitTickets& git_tickets;
 };
 
 class CallContext {

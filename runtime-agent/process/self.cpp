@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 
 #include "protocol/base/limits.hpp"
 
@@ -61,6 +63,15 @@ SelfLimits prepare_self() noexcept
     limits.children_open_files_max = raise_open_files();
     limits.calls_max = calls_possible();
     return limits;
+}
+
+std::string own_program()
+{
+    std::array<char, PATH_MAX> path;
+    const ssize_t bytes = ::readlink("/proc/self/exe", path.data(), path.size());
+    if (bytes <= 0 || static_cast<std::size_t>(bytes) == path.size()) return {};
+    std::string program(path.data(), static_cast<std::size_t>(bytes));
+    return ::access(program.c_str(), X_OK) == 0 ? program : std::string();
 }
 
 } // namespace mao::agent

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace mao::agent {
 
@@ -18,5 +19,8 @@ struct SelfLimits {
 };
 
 SelfLimits prepare_self() noexcept;
+
+// The path of the program that runs; empty where its file is gone.
+std::string own_program();
 
 } // namespace mao::agent

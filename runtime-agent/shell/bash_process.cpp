@@ -13,12 +13,13 @@ constexpr const char* bootstrap =
 
 } // namespace
 
-Result<BashProcess> prepare_bash(const ShellRequest& request, const wire::Envelope& envelope)
+Result<BashProcess> prepare_bash(const ShellRequest& request, const wire::Envelope& envelope,
+                                 const GitTickets::Access& git)
 {
     BashProcess bash;
     auto workdir = open_workdir(request.workdir, envelope, "workdir");
     if (!workdir) return fail(std::move(workdir.error()));
-    auto environment = environment_of({.extra = request.env, .term = {}}, envelope, workdir->path);
+    auto environment = environment_of({.extra = request.env, .term = {}}, envelope, git, workdir->path);
     if (!environment) return fail(std::move(environment.error()));
     auto input = stdin_of(request);
     if (!input) return fail(std::move(input.error()));

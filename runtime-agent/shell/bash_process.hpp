@@ -8,6 +8,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/envelope.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/process/spawn.hpp"
 #include "runtime-agent/shell/shell_request.hpp"
 
@@ -22,6 +23,7 @@ struct BashProcess {
 
 // Errors: of the working directory, naming it (no_such_file, not_a_directory, invalid_path …); of the environment
 // (invalid_argument, env_too_large); too_many_open.
-Result<BashProcess> prepare_bash(const ShellRequest& request, const wire::Envelope& envelope);
+Result<BashProcess> prepare_bash(const ShellRequest& request, const wire::Envelope& envelope,
+                                 const GitTickets::Access& git);
 
 } // namespace mao::agent

@@ -61,11 +61,12 @@ struct KeptShell::Command {
     UniqueFd variables;
 
     static Result<Command> prepare(const ShellRequest& request, const wire::Envelope& envelope,
-                                   const std::string& shell_workdir);
+                                   const GitTickets::Access& git, const std::string& shell_workdir);
 };
 
 Result<KeptShell::Command> KeptShell::Command::prepare(const ShellRequest& request,
                                                        const wire::Envelope& envelope,
+                                                       const GitTickets::Access& git,
                                                        const std::string& shell_workdir)
 {
     Command command;
@@ -77,7 +78,7 @@ Result<KeptShell::Command> KeptShell::Command::prepare(const ShellRequest& reque
             return fail(ErrorCode::path_too_long, "workdir: is longer than a path can be");
         workdir->path.copy(command.order.workdir, workdir->path.size());
     }
-    auto variables = call_variables(request.env, envelope);
+    auto variables = call_variables(request.env, envelope, git);
     if (!variables) return fail(std::move(variables.error()));
     auto variables_file = memory_file("variables", *variables);
     command.order.variables_bytes = static_cast<std::uint32_t>(variables->size());
@@ -261,7 +262,10 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     if (ended() || !ready_) co_return fail(ended_before());
     const bool is_small = request.command.size() + request.stdin_text.size() <= copied_on_loop_max &&
                           request.env.empty() && !request.workdir;
-    auto prepare = [&] { return Command::prepare(request, envelope, workdir_); };
+    CallTags::Tag tag = services_.tags.take();
+    const std::optional<rlim_t> worn = tag.pending_signals_max();
+    const GitTickets::Ticket ticket = services_.git_tickets.issue(envelope.git_tokens, worn);
+    auto prepare = [&] { return Command::prepare(request, envelope, ticket.access(), workdir_); };
     Result<Command> prepared = fail(ended_before());
     if (is_small)
         prepared = prepare();
@@ -271,8 +275,6 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     if (ended() || !ready_) co_return fail(ended_before());
 
     const std::uint64_t oom_kills_before = services_.oom_kills.count();
-    CallTags::Tag tag = services_.tags.take();
-    const std::optional<rlim_t> worn = tag.pending_signals_max();
     wear(tag);
     struct InCall {
         KeptShell& shell;

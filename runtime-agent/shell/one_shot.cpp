@@ -52,9 +52,11 @@ asio::awaitable<Result<CommandResult>> run_one_shot(ShellRequest request, const 
     const auto started = Clock::now();
     const std::uint64_t oom_kills_before = services.oom_kills.count();
     CallTags::Tag tag = services.tags.take();
+    const GitTickets::Ticket ticket =
+        services.git_tickets.issue(envelope.git_tokens, tag.pending_signals_max());
     BashProcess bash;
     auto prepare = [&]() -> Result<SpawnRequest> {
-        auto prepared = prepare_bash(request, envelope);
+        auto prepared = prepare_bash(request, envelope, ticket.access());
         if (!prepared) return fail(std::move(prepared.error()));
         bash = std::move(*prepared);
         bash.spawn.pending_signals_max = tag.pending_signals_max();

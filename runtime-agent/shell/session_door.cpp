@@ -1,46 +1,28 @@
 #include "runtime-agent/shell/session_door.hpp"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
 #include <utility>
 
-#include "runtime-agent/log.hpp"
+#include "runtime-agent/abstract_socket.hpp"
 #include "runtime-agent/random_name.hpp"
 
 namespace mao::agent {
 namespace asio = boost::asio;
 namespace {
 
-constexpr int backlog = 128;
 // Shells that start at the same time; anybody may connect, and the oldest makes room.
 constexpr std::size_t early_max = 64;
-
-UniqueFd listen_at(const std::string& name)
-{
-    UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    const bool listens = listener &&
-                         ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
-                         ::listen(listener.get(), backlog) == 0;
-    return listens ? std::move(listener) : UniqueFd();
-}
 
 } // namespace
 
 SessionDoor::SessionDoor(asio::any_io_executor executor)
     : name_("mao-shell-" + random_name()), listener_(executor)
 {
-    UniqueFd listener = listen_at(name_);
+    UniqueFd listener = listen_in_abstract_namespace(name_);
     if (listener)
         listener_.assign(listener.release());
     else

@@ -83,7 +83,7 @@ Result<Workdir> open_workdir(const std::optional<std::string>& wanted, const wir
 
 // What the call itself sets comes first.
 Result<std::vector<std::string>> environment_of(ShellEnvironment shell, const wire::Envelope& envelope,
-                                                const std::string& workdir)
+                                                const GitTickets::Access& git, const std::string& workdir)
 {
     ChildEnvInput input = input_of(envelope);
     input.term = std::move(shell.term);
@@ -91,6 +91,7 @@ Result<std::vector<std::string>> environment_of(ShellEnvironment shell, const wi
     // So that `pwd` says what was asked for, and not where a symlink leads.
     input.extra.emplace("PWD", workdir);
     add_credentials(input.extra, envelope);
+    git.add_to(input);
     auto environment = child_environment(input);
     wipe(input.extra);
     return environment;
@@ -105,15 +106,18 @@ Result<std::vector<std::string>> base_environment(const wire::Envelope& envelope
 
 // Checked as part of a whole environment, where the limits of one apply.
 Result<std::string> call_variables(const std::map<std::string, std::string>& extra,
-                                   const wire::Envelope& envelope)
+                                   const wire::Envelope& envelope, const GitTickets::Access& git)
 {
     ChildEnvInput input = input_of(envelope);
     input.extra = extra;
     add_credentials(input.extra, envelope);
+    git.add_to(input);
     auto whole = child_environment(input);
     if (!whole) return fail(std::move(whole.error()));
     for (std::string& variable : *whole)
         Secret::wipe(variable);
+    for (auto& [name, value] : input.own)
+        input.extra.insert_or_assign(name, std::move(value));
     std::size_t bytes = 0;
     for (const auto& [name, value] : input.extra)
         bytes += name.size() + value.size() + 2;

@@ -10,6 +10,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/envelope.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 
 namespace mao::agent {
 
@@ -34,13 +35,13 @@ struct ShellEnvironment {
 };
 // E4. "NAME=value" strings. Errors: invalid_argument, env_too_large.
 Result<std::vector<std::string>> environment_of(ShellEnvironment shell, const wire::Envelope& envelope,
-                                                const std::string& workdir);
+                                                const GitTickets::Access& git, const std::string& workdir);
 
 // What a kept shell starts with: what every call may know, and no credential.
 Result<std::vector<std::string>> base_environment(const wire::Envelope& envelope, const std::string& workdir);
-// What one call in it has besides: `extra` and the envelope's credentials, each NAME=value with a zero behind it. The
-// caller wipes it. Errors: those of environment_of.
+// What one call in it has besides: `extra`, the envelope's credentials and the way to its git tokens, each NAME=value
+// with a zero behind it. The caller wipes it. Errors: those of environment_of.
 Result<std::string> call_variables(const std::map<std::string, std::string>& extra,
-                                   const wire::Envelope& envelope);
+                                   const wire::Envelope& envelope, const GitTickets::Access& git);
 
 } // namespace mao::agent

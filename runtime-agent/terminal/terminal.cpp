@@ -32,14 +32,15 @@ Terminal::Terminal(const wire::PtyOpen& open, AgentServices& services, channel::
       changed_(services.executor),
       resumed_(services.executor),
       input_changed_(services.executor),
-      tag_(services.tags.take())
+      tag_(services.tags.take()),
+      git_ticket_(services.git_tickets.issue(open.envelope.git_tokens, tag_.pending_signals_max()))
 {}
 
 asio::awaitable<Result<void>> Terminal::start(const wire::PtyOpen& open)
 {
     UniqueFd master;
     auto prepare = [&]() -> Result<SpawnRequest> {
-        auto program = prepare_terminal(open);
+        auto program = prepare_terminal(open, git_ticket_.access());
         if (!program) return fail(std::move(program.error()));
         master = std::move(program->master);
         program->spawn.pending_signals_max = tag_.pending_signals_max();
@@ -67,6 +68,7 @@ asio::awaitable<void> Terminal::run()
     services_.leftovers.take_over(std::exchange(tag_, CallTags::Tag()));
     close_master();
     exit_status_ = child_->exit_status();
+    git_ticket_ = GitTickets::Ticket();
     ended_ = true;
     child_.reset();
 }

@@ -19,6 +19,7 @@
 #include "protocol/channel/byte_stream.hpp"
 #include "protocol/channel/task_group.hpp"
 #include "protocol/wire/message.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/terminal/attachment.hpp"
 #include "runtime-agent/terminal/pty.hpp"
 #include "runtime-agent/terminal/replay_ring.hpp"
@@ -85,6 +86,7 @@ private:
     channel::Event resumed_; // there is room for output again
     channel::Event input_changed_; // the input of an attachment is written, or one was let go
     CallTags::Tag tag_;
+    GitTickets::Ticket git_ticket_; // until it has ended
     std::unique_ptr<Child> child_;
     std::optional<ExitStatus> exit_status_;
     std::shared_ptr<Attachment> attachment_;

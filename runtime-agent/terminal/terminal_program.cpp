@@ -7,13 +7,14 @@
 
 namespace mao::agent {
 
-Result<TerminalProgram> prepare_terminal(const wire::PtyOpen& open)
+Result<TerminalProgram> prepare_terminal(const wire::PtyOpen& open, const GitTickets::Access& git)
 {
     std::optional<std::string> wanted;
     if (!open.cwd.empty()) wanted = open.cwd;
     auto workdir = open_workdir(wanted, open.envelope, "cwd");
     if (!workdir) return fail(std::move(workdir.error()));
-    auto environment = environment_of({.extra = {}, .term = "xterm-256color"}, open.envelope, workdir->path);
+    auto environment =
+        environment_of({.extra = {}, .term = "xterm-256color"}, open.envelope, git, workdir->path);
     if (!environment) return fail(std::move(environment.error()));
     auto pty = Pty::open({open.columns, open.rows});
     if (!pty) return fail(std::move(pty.error()));

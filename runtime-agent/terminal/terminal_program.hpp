@@ -6,6 +6,7 @@
 #include "protocol/base/error.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/message.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/process/spawn.hpp"
 
 namespace mao::agent {
@@ -16,6 +17,6 @@ struct TerminalProgram {
 };
 
 // Errors: of the working directory, naming it; of the environment; too_many_open.
-Result<TerminalProgram> prepare_terminal(const wire::PtyOpen& open);
+Result<TerminalProgram> prepare_terminal(const wire::PtyOpen& open, const GitTickets::Access& git);
 
 } // namespace mao::agent

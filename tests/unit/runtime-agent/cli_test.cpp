@@ -22,6 +22,7 @@ TEST_CASE("the command line")
         {"serve with =", {"serve", "--socket=/run/a.sock"}, Action::serve, "/run/a.sock"},
         {"version", {"--version"}, Action::version, ""},
         {"help", {"--help"}, Action::help, ""},
+        {"git's question", {"Username for 'https://h': "}, Action::askpass, ""},
     };
     for (const Row& row : rows) {
         CAPTURE(row.name);
@@ -29,6 +30,7 @@ TEST_CASE("the command line")
         REQUIRE(line.has_value());
         CHECK(line->action == row.action);
         CHECK(line->socket == row.socket);
+        CHECK(line->prompt == (row.action == Action::askpass ? row.arguments.front() : ""));
     }
 }
 
@@ -55,6 +57,7 @@ TEST_CASE("a wrong command line is refused with what is wrong")
         {"no number at all", {"serve", "--tasks-max"}, "--tasks-max needs a value"},
         {"zero", {"serve", "--sessions-max=0"}, "--sessions-max must be a number from 1 to 256"},
         {"too much", {"serve", "--timeout-max-seconds=3601"}, "from 1 to 3600"},
+        {"a question and more", {"Username for 'https://h': ", "x"}, "takes no more arguments"},
         {"more than there is", {"--version", "x"}, "takes no more arguments"},
     };
     for (const Row& row : rows) {

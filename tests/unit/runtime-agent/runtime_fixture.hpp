@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "protocol/channel/task_group.hpp"
+#include "runtime-agent/git/git_tickets.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
@@ -79,6 +80,7 @@ public:
     Spawner spawner;
     Launcher launcher;
     CallTags tags;
+    GitTickets git_tickets{"/agent"};
     channel::TaskGroup tasks;
     Leftovers leftovers{pool, reaper, tasks};
     OomKills oom_kills;

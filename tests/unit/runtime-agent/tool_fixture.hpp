@@ -114,15 +114,9 @@ public:
 
     UserTree tree;
     Runtime runtime;
-    AgentServices services{runtime.io.get_executor(),
-                           runtime.pool,
-                           runtime.launcher,
-                           runtime.tags,
-                           runtime.leftovers,
-                           runtime.oom_kills,
-                           sessions,
-                           shell_tasks,
-                           {}};
+    AgentServices services{
+        runtime.io.get_executor(), runtime.pool, runtime.launcher, runtime.tags, runtime.leftovers,
+        runtime.oom_kills,         sessions,     shell_tasks,      {},           runtime.git_tickets};
     ShellSessions sessions{services, runtime.tasks, {}, "b00710", [] {}};
     TaskTable shell_tasks{services, runtime.tasks, 8, "b00710", [] {}};
     wire::Envelope user_envelope = tree.envelope();

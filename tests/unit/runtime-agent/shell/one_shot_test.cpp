@@ -162,7 +162,7 @@ TEST_CASE("the environment is the runtime's own and what the call adds")
     ::unsetenv("MAO_TEST_LEAK");
     const std::string base = tools.tree.base;
     CHECK(text(result, "stdout") ==
-          "A_VALUE=x y\nHOME=" + base +
+          "A_VALUE=x y\nGIT_TERMINAL_PROMPT=0\nHOME=" + base +
               "/home\nLANG=C.UTF-8\nLARKSUITE_CLI_APP_ID=app-1\n"
               "LARKSUITE_CLI_USER_ACCESS_TOKEN=uat-1\nLOGNAME=root\nMAO_TOKEN=tok-1\nNPM_CONFIG_PREFIX=" +
               base + "/deps/npm\nPATH=" + base + "/deps/npm/bin:" + base +
@@ -170,6 +170,20 @@ TEST_CASE("the environment is the runtime's own and what the call adds")
               "PIP_BREAK_SYSTEM_PACKAGES=1\nPIP_TARGET=" +
               base + "/deps/py\nPWD=" + base + "/ws\nPYTHONPATH=" + base +
               "/deps/py\nSHELL=/bin/bash\nTERM=dumb\nTMPDIR=/tmp\nUSER=root\n");
+}
+
+TEST_CASE("a call with git tokens has the way to them, and no token, as long as it runs")
+{
+    agent::testing::Tools tools;
+    tools.user_envelope.git_tokens.emplace("git.example", Secret(std::string("t0ken")));
+    const auto result = tools.exec("env | grep -E '^(GIT|MAO)_' | sort; ! env | grep t0ken");
+    const std::string shown = text(result, "stdout");
+    CHECK(code(result) == 0);
+    CHECK(shown.starts_with("GIT_ASKPASS=/agent\nGIT_CONFIG_COUNT=1\nGIT_CONFIG_KEY_0=credential.helper\n"
+                            "GIT_CONFIG_VALUE_0=\nGIT_TERMINAL_PROMPT=0\nMAO_GIT_TICKET=mao-git-"));
+    CHECK(tools.runtime.git_tickets.live() == 0);
+    tools.user_envelope.git_tokens.clear();
+    CHECK(text(tools.exec("env | grep -E '^(GIT|MAO)_'"), "stdout") == "GIT_TERMINAL_PROMPT=0\n");
 }
 
 TEST_CASE("a bad environment is refused before anything runs")
