@@ -67,6 +67,7 @@ extern int startup_state;
 extern int read_but_dont_execute;
 extern int indirection_level;
 extern int array_needs_making;
+extern char** export_env;
 extern char* the_current_working_directory;
 extern int parse_and_execute(char* text, const char* from, int flags);
 extern void parse_and_execute_cleanup(int old_running_trap);
@@ -229,6 +230,14 @@ static void overwrite(char* text)
     if (text) explicit_bzero(text, strlen(text));
 }
 
+/* What bash handed to the programs it started: copies of their own, which it frees as they are. */
+static void overwrite_exported(const char* name)
+{
+    const size_t bytes = strlen(name);
+    for (char** entry = export_env; entry && *entry; ++entry)
+        if (strncmp(*entry, name, bytes) == 0 && (*entry)[bytes] == '=') overwrite(*entry + bytes + 1);
+}
+
 static void restore_variables(struct before* all)
 {
     while (all) {
@@ -239,6 +248,7 @@ static void restore_variables(struct before* all)
         if (is_plain) {
             overwrite(now->value);
             overwrite(now->exportstr);
+            overwrite_exported(before->name);
         }
         if (is_plain && !before->existed) unbind_variable(before->name);
         if (is_plain && before->existed) {
