@@ -3,6 +3,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <new>
 #include <string>
@@ -44,8 +45,9 @@ public:
     static constexpr std::size_t max_key_size = json::string::max_size();
     static constexpr std::size_t max_string_size = json::string::max_size();
 
-    Builder(Scratch& scratch, std::size_t values_max) noexcept
-        : values_max_(values_max),
+    Builder(Scratch& scratch, std::string_view text, std::size_t values_max) noexcept
+        : text_(text),
+          values_max_(values_max),
           stack_(json::storage_ptr(&wiping_memory), scratch.bytes, sizeof scratch.bytes)
     {
         stack_.reset(&wiping_memory);
@@ -72,21 +74,25 @@ public:
     bool on_key_part(json::string_view text, std::size_t, Code&)
     {
         stack_.push_chars(text);
+        forget(text);
         return true;
     }
     bool on_key(json::string_view text, std::size_t, Code&)
     {
         stack_.push_key(text);
+        forget(text);
         return true;
     }
     bool on_string_part(json::string_view text, std::size_t, Code&)
     {
         stack_.push_chars(text);
+        forget(text);
         return true;
     }
     bool on_string(json::string_view text, std::size_t, Code& code)
     {
         stack_.push_string(text);
+        forget(text);
         return count(code);
     }
     bool on_number_part(json::string_view, Code&) { return true; }
@@ -126,6 +132,15 @@ private:
         return false;
     }
 
+    // Strings with escapes come in a buffer that the parser has on the thread's stack, and leaves there as it is.
+    void forget(json::string_view text) noexcept
+    {
+        const bool is_of_the_text = std::less_equal<>()(text_.data(), text.data()) &&
+                                    std::less<>()(text.data(), text_.data() + text_.size());
+        if (!is_of_the_text) explicit_bzero(const_cast<char*>(text.data()), text.size());
+    }
+
+    std::string_view text_;
     std::size_t values_max_;
     json::value_stack stack_;
     std::size_t values_ = 0;
@@ -195,7 +210,7 @@ Result<json::value> parse_json(std::string_view text, std::size_t values_max)
     Scratch scratch;
     json::parse_options options;
     options.max_depth = limits::json_depth_max;
-    json::basic_parser<Builder> parser(options, scratch, values_max);
+    json::basic_parser<Builder> parser(options, scratch, text, values_max);
     Code code;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
     if (!code && used < text.size()) code = json::error::extra_data;
