@@ -1,5 +1,6 @@
 #include "runtime-agent/shell/kept_shell.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -80,11 +81,13 @@ Result<KeptShell::Command> KeptShell::Command::prepare(const ShellRequest& reque
     }
     auto variables = call_variables(request.env, envelope, git);
     if (!variables) return fail(std::move(variables.error()));
-    auto variables_file = memory_file("variables", *variables);
-    command.order.variables_bytes = static_cast<std::uint32_t>(variables->size());
-    Secret::wipe(*variables);
-    if (!variables_file) return fail(std::move(variables_file.error()));
-    command.variables = std::move(*variables_file);
+    if (!variables->empty()) {
+        auto file = memory_file("variables", *variables);
+        command.order.variables_bytes = static_cast<std::uint32_t>(variables->size());
+        Secret::wipe(*variables);
+        if (!file) return fail(std::move(file.error()));
+        command.variables = std::move(*file);
+    }
     auto text = memory_file("command", request.command);
     if (!text) return fail(std::move(text.error()));
     command.order.command_bytes = static_cast<std::uint32_t>(request.command.size());
@@ -101,11 +104,7 @@ Result<KeptShell::Command> KeptShell::Command::prepare(const ShellRequest& reque
 }
 
 KeptShell::KeptShell(AgentServices& services, SessionDoor& door)
-    : services_(services),
-      door_(door),
-      changed_(services.executor),
-      link_(services.executor),
-      own_tag_(services.tags.take())
+    : services_(services), door_(door), changed_(services.executor), own_tag_(services.tags.take())
 {}
 
 KeptShell::~KeptShell()
@@ -186,9 +185,8 @@ asio::awaitable<Result<void>> KeptShell::wait_until_ready(UniqueFd errors)
 
 void KeptShell::take_link(UniqueFd link)
 {
-    boost::system::error_code ignored;
-    link_.close(ignored);
-    link_.assign(link.release(), ignored);
+    unread_link_.reset();
+    link_ = std::move(link);
     take_report(); // in most cases it is there already
 }
 
@@ -197,20 +195,18 @@ void KeptShell::wait_for_report()
     auto readable = [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
         if (!error && !alive.expired()) take_report();
     };
-    link_.async_wait(asio::posix::stream_descriptor::wait_read, std::move(readable));
+    if (!unread_link_) unread_link_.emplace(services_.executor, ::fcntl(link_.get(), F_DUPFD_CLOEXEC, 0));
+    unread_link_->async_wait(asio::posix::stream_descriptor::wait_read, std::move(readable));
 }
 
 void KeptShell::take_report()
 {
     constexpr auto header = static_cast<ssize_t>(offsetof(mao_session_report, workdir));
     mao_session_report report;
-    const ssize_t got = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+    const ssize_t got = ::recv(link_.get(), &report, sizeof report, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_for_report();
-    if (got < header || report.version != mao_session_version) {
-        boost::system::error_code ignored;
-        link_.close(ignored);
-        return;
-    }
+    unread_link_.reset();
+    if (got < header || report.version != mao_session_version) return link_.reset();
     last_exit_code_ = report.exit_code & 0xFF;
     workdir_.assign(report.workdir, static_cast<std::size_t>(got - header));
     ready_ = true;
@@ -219,25 +215,25 @@ void KeptShell::take_report()
 
 Result<void> KeptShell::send_order(const Command& command)
 {
-    const std::array<int, mao_session_descriptors> passed = {
+    const std::array<int, mao_session_descriptors> all = {
         command.text.get(), command.input.get(), command.output.writer.get(), command.errors.writer.get(),
         command.variables.get()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof passed)> control{};
+    const std::size_t passed_bytes = (command.variables ? all.size() : all.size() - 1) * sizeof(int);
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof all)> control{};
     iovec whole{const_cast<mao_session_order*>(&command.order), sizeof command.order};
     msghdr message{};
     message.msg_iov = &whole;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(passed_bytes);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof passed);
-    std::memcpy(CMSG_DATA(header), passed.data(), sizeof passed);
-    const ssize_t sent = ::sendmsg(link_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    header->cmsg_len = CMSG_LEN(passed_bytes);
+    std::memcpy(CMSG_DATA(header), all.data(), passed_bytes);
+    const ssize_t sent = ::sendmsg(link_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     const int problem = errno;
-    boost::system::error_code ignored;
-    link_.close(ignored); // bash has it all, and makes a new one when it is done
+    link_.reset(); // bash has it all, and makes a new one when it is done
     ready_ = false;
     if (sent == static_cast<ssize_t>(sizeof command.order)) return {};
     if (problem == EPIPE || problem == ECONNRESET) return fail(ended_before());
@@ -246,12 +242,14 @@ Result<void> KeptShell::send_order(const Command& command)
 
 // -- Commands --
 
-void KeptShell::wear(const CallTags::Tag& tag) const noexcept
+// Until the next call: what bash starts by itself meanwhile, in a trap, counts as this one's.
+void KeptShell::wear(const CallTags::Tag& tag) noexcept
 {
-    rlimit limit{};
     if (!tag.pending_signals_max() || ended()) return;
-    if (::prlimit(child_->pid(), RLIMIT_SIGPENDING, nullptr, &limit) != 0) return;
-    limit.rlim_cur = *tag.pending_signals_max();
+    rlimit limit{};
+    if (pending_signals_limit_ == 0 && ::prlimit(child_->pid(), RLIMIT_SIGPENDING, nullptr, &limit) == 0)
+        pending_signals_limit_ = limit.rlim_max;
+    limit = {*tag.pending_signals_max(), pending_signals_limit_};
     ::prlimit(child_->pid(), RLIMIT_SIGPENDING, &limit, nullptr);
 }
 
@@ -292,7 +290,6 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     const auto deadline = request.timeout ? started + *request.timeout : Clock::time_point::max();
     result.end = co_await wait_for_end(output, call, deadline);
     if (result.end != CommandEnd::exited) co_await interrupt(worn);
-    wear(own_tag_);
     result.session_ended = ended();
     const auto background = ended() ? OutputPipe::Background::is_cut_off : OutputPipe::Background::is_drained;
     result.output = co_await output.finish(background);
@@ -358,11 +355,10 @@ asio::awaitable<void> KeptShell::close()
 {
     closing_ = true;
     notify(); // a command that runs is given up
-    boost::system::error_code ignored;
-    if (ready_) link_.close(ignored);
+    if (ready_) link_.reset();
     const auto deadline = Clock::now() + limits::kill_grace;
     while (!ended() && Clock::now() < deadline) {
-        if (ready_) link_.close(ignored);
+        if (ready_) link_.reset();
         co_await changed_.wait_until(deadline);
     }
     Membership members;

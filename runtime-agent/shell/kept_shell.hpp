@@ -70,7 +70,7 @@ private:
     boost::asio::awaitable<CommandEnd> wait_for_end(CommandOutput& output, CallContext& call,
                                                     Clock::time_point deadline);
     boost::asio::awaitable<void> interrupt(std::optional<rlim_t> tag);
-    void wear(const CallTags::Tag& tag) const noexcept;
+    void wear(const CallTags::Tag& tag) noexcept;
     boost::asio::awaitable<void> drop_unworn_tags();
 
     AgentServices& services_;
@@ -79,12 +79,14 @@ private:
     channel::Event* call_changed_ = nullptr; // of the call that runs
     std::unique_ptr<Child> child_;
     std::optional<ProcessId> identity_;
-    boost::asio::posix::stream_descriptor link_; // open while bash waits for a command
+    UniqueFd link_; // there while bash waits for a command
+    std::optional<boost::asio::posix::stream_descriptor> unread_link_; // its report is still on its way
     bool ready_ = false;
     bool closing_ = false;
     int last_exit_code_ = 0;
     std::string workdir_;
     CallTags::Tag own_tag_;
+    rlim_t pending_signals_limit_ = 0; // the hard one of the shell
     std::vector<CallTags::Tag> call_tags_; // of calls whose processes may still run
     std::shared_ptr<int> alive_ = std::make_shared<int>(0); // a wait that was called off may still come back
 };

@@ -159,8 +159,9 @@ static int receive(int link, struct mao_session_order* order, int descriptors[ma
     const struct cmsghdr* passed = CMSG_FIRSTHDR(&message);
     if (got < (ssize_t)offsetof(struct mao_session_order, workdir) || order->version != mao_session_version)
         return -1;
-    if (!passed || passed->cmsg_len != CMSG_LEN(mao_session_descriptors * sizeof(int))) return -1;
-    memcpy(descriptors, CMSG_DATA(passed), mao_session_descriptors * sizeof(int));
+    if (!passed || passed->cmsg_len < CMSG_LEN((mao_session_descriptors - 1) * sizeof(int))) return -1;
+    descriptors[mao_session_descriptors - 1] = -1;
+    memcpy(descriptors, CMSG_DATA(passed), passed->cmsg_len - CMSG_LEN(0));
     order->workdir[mao_session_workdir_bytes - 1] = 0;
     return 0;
 }
@@ -310,14 +311,14 @@ static void serve(int link)
         close(descriptors[1 + target]);
     }
     clearerr(stdout);
-    struct before* before = set_variables(variables, order.variables_bytes);
+    struct before* before = order.variables_bytes ? set_variables(variables, order.variables_bytes) : NULL;
     explicit_bzero(variables, order.variables_bytes);
     free(variables);
     if (order.workdir[0] != 0 && change_directory(order.workdir) != 0)
         last_command_exit_value = 1;
     else
         run(command);
-    restore_variables(before);
+    if (before) restore_variables(before);
     fflush(stdout);
     fflush(stderr);
     __fpurge(stdout); /* what could not be written is not the next command's */

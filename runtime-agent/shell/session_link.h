@@ -20,7 +20,7 @@ struct mao_session_report {
 };
 
 /* With the descriptors of the command's text, of its stdin, stdout and stderr, and of the variables that it alone is to
-   have (NAME=value, each with a zero behind it). Closing the connection instead ends the shell, as `exit` would. */
+   have (NAME=value, each with a zero behind it); the last is left out where there are none. Closing the connection instead ends the shell, as `exit` would. */
 struct mao_session_order {
     uint32_t version;
     uint32_t command_bytes;
