@@ -215,7 +215,7 @@ class TestNothingLost:
         assert [task["result"]["stdout"] for task in answer["tasks"]] == [f"{i}\n" for i in range(20)]
 
     def test_a_wait_that_is_cancelled_takes_nothing(self, mao, alice):
-        task = start(mao, alice, "sleep 1; echo kept")
+        task = start(mao, alice, "sleep 1; echo ke''pt")
         wait = Background(mao.api.post, f"/v1/users/{alice}/tools/await_async", {"args": {"task_ids": [task]}},
                           headers={"Idempotency-Key": f"wait-{task}"})
         eventually(lambda: mao.api.delete(f"/v1/users/{alice}/calls/wait-{task}").status == 204, "it is known")
