@@ -65,8 +65,9 @@ public:
     channel::Event changed; // cancelled, or whatever the tool itself waits for
     // Told what a tool prints, as it comes; empty where nobody asked.
     std::function<void(wire::OutputStream stream, std::string_view bytes)> on_output;
-    // Where it is there, all output goes to files from its first byte on, and this is told of each.
-    std::function<void(wire::OutputStream stream, const std::string& path)> on_output_file;
+    // Where it is there, all output goes to files from its first byte on, and this is told of each, or why there is none.
+    std::function<void(wire::OutputStream stream, const std::string& path, const std::string& problem)>
+        on_output_file;
 
 private:
     std::stop_source stop_;

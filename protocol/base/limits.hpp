@@ -192,8 +192,12 @@ inline constexpr std::size_t tasks_default = 64;
 inline constexpr std::size_t tasks_possible = 512;
 inline constexpr auto task_timeout_max = 24h;
 inline constexpr auto task_kept_max = 24h;
-// A result that was taken can be asked for again, by a caller who did not get the answer.
-inline constexpr std::size_t tasks_kept_after_taken_max = 16;
+// A result that was given can be asked for again, by a caller who did not get the answer; of larger ones the oldest go
+// earlier.
+inline constexpr auto task_kept_after_given = 10min;
+inline constexpr std::size_t tasks_given_bytes_max = 8 * 1024 * 1024;
+// The results of one answer; those beyond are left for the next.
+inline constexpr std::size_t task_answer_bytes_max = 4 * 1024 * 1024;
 inline constexpr long long task_output_bytes_max = 1024 * 1024;
 inline constexpr long long task_output_bytes_default = 64 * 1024;
 // To a program that does not read its input.

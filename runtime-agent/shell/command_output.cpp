@@ -31,8 +31,9 @@ std::shared_ptr<OutputPipe> CommandOutput::pipe(UniqueFd reader, wire::OutputStr
         std::make_shared<OutputPipe>(call_.services.executor, std::move(reader), call_.changed,
                                      std::move(on_bytes), call_.services.limits.output_file_bytes_max);
     if (call_.on_output_file)
-        made->spool_all(
-            [&context = call_, stream](const std::string& path) { context.on_output_file(stream, path); });
+        made->spool_all([&context = call_, stream](const std::string& path, const std::string& problem) {
+            context.on_output_file(stream, path, problem);
+        });
     return made;
 }
 

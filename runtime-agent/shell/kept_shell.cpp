@@ -169,8 +169,9 @@ asio::awaitable<Result<void>> KeptShell::start(const std::optional<std::string>&
 asio::awaitable<Result<void>> KeptShell::wait_until_ready(UniqueFd errors)
 {
     const auto deadline = Clock::now() + start_deadline;
-    while (!ready_ && !ended() && Clock::now() < deadline)
+    while (!ready_ && !ended() && !closing_ && Clock::now() < deadline)
         co_await changed_.wait_until(deadline);
+    if (closing_) co_return fail(ended_before());
     if (ready_) co_return Result<void>();
     child_->send_signal(SIGKILL);
     std::array<char, 300> said;
@@ -209,6 +210,7 @@ void KeptShell::take_report()
     if (got < header || report.version != mao_session_version) return link_.reset();
     last_exit_code_ = report.exit_code & 0xFF;
     workdir_.assign(report.workdir, static_cast<std::size_t>(got - header));
+    ordered_link_.reset();
     ready_ = true;
     notify();
 }
@@ -233,7 +235,7 @@ Result<void> KeptShell::send_order(const Command& command)
     std::memcpy(CMSG_DATA(header), all.data(), passed_bytes);
     const ssize_t sent = ::sendmsg(link_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     const int problem = errno;
-    link_.reset(); // bash has it all, and makes a new one when it is done
+    ordered_link_ = std::move(link_); // bash closes its end, and makes a new one when it is done
     ready_ = false;
     if (sent == static_cast<ssize_t>(sizeof command.order)) return {};
     if (problem == EPIPE || problem == ECONNRESET) return fail(ended_before());
@@ -243,21 +245,28 @@ Result<void> KeptShell::send_order(const Command& command)
 // -- Commands --
 
 // Until the next call: what bash starts by itself meanwhile, in a trap, counts as this one's.
-void KeptShell::wear(const CallTags::Tag& tag) noexcept
+bool KeptShell::wear(const CallTags::Tag& tag) noexcept
 {
-    if (!tag.pending_signals_max() || ended()) return;
+    if (!tag.pending_signals_max() || ended()) return false;
     rlimit limit{};
     if (pending_signals_limit_ == 0 && ::prlimit(child_->pid(), RLIMIT_SIGPENDING, nullptr, &limit) == 0)
         pending_signals_limit_ = limit.rlim_max;
     limit = {*tag.pending_signals_max(), pending_signals_limit_};
-    ::prlimit(child_->pid(), RLIMIT_SIGPENDING, &limit, nullptr);
+    return ::prlimit(child_->pid(), RLIMIT_SIGPENDING, &limit, nullptr) == 0;
+}
+
+// Whether bash took the order that was sent last: it says so before it runs a word of it.
+bool KeptShell::began() const noexcept
+{
+    char word = 0;
+    return !ordered_link_ || ::recv(ordered_link_.get(), &word, 1, MSG_DONTWAIT) == 1;
 }
 
 asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& request,
                                                       const wire::Envelope& envelope, CallContext& call)
 {
     const auto started = Clock::now();
-    if (ended() || !ready_) co_return fail(ended_before());
+    if (ended() || closing_ || !ready_) co_return fail(ended_before());
     const bool is_small = request.command.size() + request.stdin_text.size() <= copied_on_loop_max &&
                           request.env.empty() && !request.workdir;
     CallTags::Tag tag = services_.tags.take();
@@ -270,10 +279,10 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     else
         prepared = co_await channel::offload(services_.pool, std::move(prepare));
     if (!prepared) co_return fail(std::move(prepared.error()));
-    if (ended() || !ready_) co_return fail(ended_before());
+    if (ended() || closing_ || !ready_) co_return fail(ended_before());
 
     const std::uint64_t oom_kills_before = services_.oom_kills.count();
-    wear(tag);
+    marked_ = wear(tag);
     struct InCall {
         KeptShell& shell;
         ~InCall() { shell.call_changed_ = nullptr; }
@@ -290,7 +299,8 @@ asio::awaitable<Result<CommandResult>> KeptShell::run(const ShellRequest& reques
     const auto deadline = request.timeout ? started + *request.timeout : Clock::time_point::max();
     result.end = co_await wait_for_end(output, call, deadline);
     if (result.end != CommandEnd::exited) co_await interrupt(worn);
-    result.session_ended = ended();
+    if (ended() && !began()) co_return fail(ended_before());
+    result.session_ended = ended() || closing_;
     const auto background = ended() ? OutputPipe::Background::is_cut_off : OutputPipe::Background::is_drained;
     result.output = co_await output.finish(background);
     result.status = exit_status().value_or(status_of(last_exit_code_));
@@ -325,7 +335,8 @@ asio::awaitable<void> KeptShell::interrupt(std::optional<rlim_t> tag)
     ask();
     Membership members;
     if (tag) members.tags.insert(*tag);
-    if (identity_) members.spared.insert(*identity_);
+    // Where the marks were taken away (ulimit -i) only descent tells, and the session goes with the call.
+    if (identity_) (marked_ ? members.spared : members.known).insert(*identity_);
     co_await end_processes(services_.pool, ProcessTree(std::move(members)), limits::kill_grace);
     const auto deadline = Clock::now() + obeys_within;
     while (!ready_ && !ended() && Clock::now() < deadline) {
@@ -351,14 +362,21 @@ asio::awaitable<void> KeptShell::drop_unworn_tags()
 
 // -- End --
 
+// A shell that waits for a command ends as at the end of its script.
+void KeptShell::leave_to_itself() noexcept
+{
+    if (ready_) link_.reset();
+    ready_ = false;
+}
+
 asio::awaitable<void> KeptShell::close()
 {
     closing_ = true;
     notify(); // a command that runs is given up
-    if (ready_) link_.reset();
+    if (marked_) leave_to_itself();
     const auto deadline = Clock::now() + limits::kill_grace;
-    while (!ended() && Clock::now() < deadline) {
-        if (ready_) link_.reset();
+    while (marked_ && !ended() && Clock::now() < deadline) {
+        leave_to_itself();
         co_await changed_.wait_until(deadline);
     }
     Membership members;

@@ -67,10 +67,12 @@ private:
     void take_report();
     Result<void> send_order(const Command& command);
     void notify();
+    void leave_to_itself() noexcept;
     boost::asio::awaitable<CommandEnd> wait_for_end(CommandOutput& output, CallContext& call,
                                                     Clock::time_point deadline);
     boost::asio::awaitable<void> interrupt(std::optional<rlim_t> tag);
-    void wear(const CallTags::Tag& tag) noexcept;
+    bool wear(const CallTags::Tag& tag) noexcept;
+    bool began() const noexcept;
     boost::asio::awaitable<void> drop_unworn_tags();
 
     AgentServices& services_;
@@ -80,8 +82,10 @@ private:
     std::unique_ptr<Child> child_;
     std::optional<ProcessId> identity_;
     UniqueFd link_; // there while bash waits for a command
+    UniqueFd ordered_link_; // over which it got the present one
     std::optional<boost::asio::posix::stream_descriptor> unread_link_; // its report is still on its way
     bool ready_ = false;
+    bool marked_ = true; // what it starts can be told from what it started before
     bool closing_ = false;
     int last_exit_code_ = 0;
     std::string workdir_;

@@ -133,7 +133,8 @@ asio::awaitable<void> OutputPipe::spool(asio::thread_pool& pool, const std::stri
     auto work = [&] { return write_backlog(runtime_dir); };
     const auto written = co_await channel::offload(pool, std::move(work));
     if (!written) spool_problem_ = written.error();
-    if (spool_ && on_file_) std::exchange(on_file_, nullptr)(spool_->path());
+    if (on_file_ && spool_problem_) std::exchange(on_file_, nullptr)({}, spool_problem_->message());
+    if (on_file_ && spool_) std::exchange(on_file_, nullptr)(spool_->path(), {});
     spooled_ += backlog_.size();
     backlog_.clear();
     if (!draining_) read_on();

@@ -26,7 +26,8 @@ namespace mao::agent {
 class OutputPipe : public std::enable_shared_from_this<OutputPipe> {
 public:
     using OnBytes = std::function<void(std::string_view bytes)>;
-    using OnFile = std::function<void(const std::string& path)>;
+    // `problem`: why there is none; empty where there is.
+    using OnFile = std::function<void(const std::string& path, const std::string& problem)>;
 
     // `reader`: the pipe's read end. `changed`, and what `on_bytes` refers to, live until `close`.
     // `file_bytes_max`: of the whole output, where it is kept.
@@ -35,7 +36,7 @@ public:
 
     void start() { read_on(); }
     bool has_backlog() const noexcept { return !backlog_.empty(); }
-    // From its first byte on the output is in a file, whose path is told once; before `start`.
+    // From its first byte on the output is in a file, whose path is told once, or why there is none; before `start`.
     void spool_all(OnFile on_file);
     // Writes what waits, then reads on.
     boost::asio::awaitable<void> spool(boost::asio::thread_pool& pool, const std::string& runtime_dir);

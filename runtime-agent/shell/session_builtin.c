@@ -51,7 +51,16 @@ typedef struct variable {
 } variable;
 
 enum { builtin_enabled = 1 };
-enum { att_exported = 1, att_readonly = 2, att_array = 4, att_assoc = 0x40 };
+enum {
+    att_exported = 1,
+    att_readonly = 2,
+    att_array = 4,
+    att_assoc = 0x40,
+    att_nameref = 0x800,
+    att_invisible = 0x1000
+};
+/* Integer, and the three that change the case. */
+enum { att_evaluated = 0x10 | 0x100 | 0x200 | 0x400 };
 enum { seval_nonint = 1, seval_nohist = 4, seval_resetline = 0x10 };
 enum { jump_discard = 2, jump_exitprog = 3, jump_errexit = 4 };
 enum { of_script = 1 };
@@ -74,7 +83,9 @@ extern void parse_and_execute_cleanup(int old_running_trap);
 extern void run_unwind_protects(void);
 extern void jump_to_top_level(int how) __attribute__((noreturn));
 extern void* xmalloc(size_t bytes);
-extern variable* find_variable(const char* name);
+extern variable* find_variable_noref(const char* name);
+extern void stupidly_hack_special_variables(char* name);
+extern int unbind_variable_noref(const char* name);
 extern variable* bind_variable(const char* name, char* value, int flags);
 extern int unbind_variable(const char* name);
 extern word_desc* make_word(const char* text);
@@ -197,33 +208,34 @@ static char* copy_of(const char* text)
     return memcpy(xmalloc(bytes), text, bytes);
 }
 
-/* An array or a constant of the user's own is left as it is. */
-static struct before* set_variables(char* text, size_t bytes)
+/* An array, a constant, a reference or a variable that bash itself computes is left as it is. Integers and the like are
+   plain ones for the time of the call: their values would be evaluated. */
+static int is_replaceable(const variable* found)
 {
-    struct before* all = NULL;
-    for (char* entry = text; entry < text + bytes; entry += strlen(entry) + 1) {
-        char* equals = strchr(entry, '=');
-        if (!equals) continue;
-        const size_t name_bytes = (size_t)(equals - entry);
-        struct before* before = xmalloc(sizeof *before + name_bytes + 1);
-        memcpy(before->name, entry, name_bytes);
-        before->name[name_bytes] = 0;
-        variable* found = find_variable(before->name);
-        if (found && (found->attributes & (att_readonly | att_array | att_assoc)) != 0) {
-            free(before);
-        } else {
-            before->existed = found != NULL;
-            before->attributes = found ? found->attributes : 0;
-            before->value = found && found->value ? copy_of(found->value) : NULL;
-            before->next = all;
-            all = before;
-            variable* set = bind_variable(before->name, equals + 1, 0);
-            if (set) set->attributes |= att_exported;
-        }
-        entry = equals; /* the next one begins behind this one's value */
+    return (found->attributes & (att_readonly | att_array | att_assoc | att_nameref)) == 0 &&
+           !found->dynamic_value && !found->assign_func;
+}
+
+static struct before* set_variable(const char* entry, const char* equals, struct before* others)
+{
+    const size_t name_bytes = (size_t)(equals - entry);
+    struct before* before = xmalloc(sizeof *before + name_bytes + 1);
+    memcpy(before->name, entry, name_bytes);
+    before->name[name_bytes] = 0;
+    variable* found = find_variable_noref(before->name);
+    if (found && !is_replaceable(found)) {
+        free(before);
+        return others;
     }
-    array_needs_making = 1;
-    return all;
+    before->existed = found != NULL;
+    before->attributes = found ? found->attributes : 0;
+    before->value = found && found->value ? copy_of(found->value) : NULL;
+    before->next = others;
+    if (found) found->attributes &= ~att_evaluated;
+    variable* set = bind_variable(before->name, (char*)equals + 1, 0);
+    if (set) set->attributes = (set->attributes | att_exported) & ~att_invisible;
+    stupidly_hack_special_variables(before->name);
+    return before;
 }
 
 static void overwrite(char* text)
@@ -239,29 +251,34 @@ static void overwrite_exported(const char* name)
         if (strncmp(*entry, name, bytes) == 0 && (*entry)[bytes] == '=') overwrite(*entry + bytes + 1);
 }
 
-static void restore_variables(struct before* all)
+/* Whatever the call made of it: it may be a constant, an array or gone by now. */
+static void restore_variable(void* argument)
 {
-    while (all) {
-        struct before* before = all;
-        all = before->next;
-        variable* now = find_variable(before->name);
-        const int is_plain = now && (now->attributes & (att_readonly | att_array | att_assoc)) == 0;
-        if (is_plain) {
+    struct before* before = argument;
+    variable* now = find_variable_noref(before->name);
+    if (now) {
+        if ((now->attributes & (att_array | att_assoc)) == 0) {
             overwrite(now->value);
             overwrite(now->exportstr);
             overwrite_exported(before->name);
         }
-        if (is_plain && !before->existed) unbind_variable(before->name);
-        if (is_plain && before->existed) {
-            now = bind_variable(before->name, before->value ? before->value : "", 0);
-            if (now) now->attributes = before->attributes;
-        }
-        overwrite(before->value);
-        free(before->value);
-        free(before);
+        now->attributes &= ~(att_readonly | att_nameref);
+        unbind_variable_noref(before->name);
     }
-    array_needs_making = 1;
+    if (before->existed) {
+        now = bind_variable(before->name, before->value ? before->value : "", 0);
+        if (now) now->attributes = before->attributes;
+    }
+    stupidly_hack_special_variables(before->name);
 }
+
+/* What a call asks for before its command runs, and what is left of that. */
+struct preparation {
+    const struct mao_session_order* order;
+    char* variables;
+    struct before* before;
+    int is_done;
+};
 
 static int change_directory(const char* path)
 {
@@ -271,16 +288,53 @@ static int change_directory(const char* path)
     return outcome;
 }
 
-static void run(char* text)
+static void prepare(void* argument)
+{
+    struct preparation* wanted = argument;
+    const char* end = wanted->variables + wanted->order->variables_bytes;
+    for (const char* entry = wanted->variables; entry < end; entry += strlen(entry) + 1) {
+        const char* equals = strchr(entry, '=');
+        if (equals) wanted->before = set_variable(entry, equals, wanted->before);
+    }
+    if (wanted->before) array_needs_making = 1;
+    wanted->is_done = wanted->order->workdir[0] == 0 || change_directory(wanted->order->workdir) == 0;
+}
+
+/* bash leaves by a jump where a value cannot be what its variable wants, and at an interrupt. */
+static void guarded(void (*step)(void*), void* argument)
+{
+    interactive = 1;
+    if (sigsetjmp(top_level, 0) == 0) step(argument);
+    interactive = 0;
+}
+
+static void undo(struct preparation* wanted)
+{
+    if (wanted->before) array_needs_making = 1;
+    while (wanted->before) {
+        struct before* before = wanted->before;
+        wanted->before = before->next;
+        guarded(restore_variable, before);
+        overwrite(before->value);
+        free(before->value);
+        free(before);
+    }
+}
+
+static void listen_to_interrupts(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    /* An interrupt that came when the last command had ended already is not meant for this one. */
+    /* One that came when the last command had ended already is not meant for this one. */
     was_interrupted = 0;
     interrupt_state = 0;
     wait_signal_received = 0;
     sigaction(mao_session_interrupt_signal, &action, NULL);
+}
+
+static void run(char* text)
+{
     read_but_dont_execute = 0; /* set -n ends with the command that set it: it would be the last one */
     indirection_level = 0; /* what set -x prints in front is for the user's nesting alone */
     interactive = 1; /* while an interrupt unwinds; seval_nonint makes it 0 for the command */
@@ -303,22 +357,28 @@ static void serve(int link)
     struct mao_session_order order;
     int descriptors[mao_session_descriptors];
     if (report(link) != 0 || receive(link, &order, descriptors) != 0) leave(jump_exitprog);
+    send(link, "", 1, MSG_NOSIGNAL); /* it is here: a shell that ends before this never ran the command */
     close(link);
     char* command = read_all(descriptors[0], order.command_bytes);
-    char* variables = read_all(descriptors[4], order.variables_bytes);
+    struct preparation wanted = {&order, read_all(descriptors[4], order.variables_bytes), NULL, 0};
     for (int target = 0; target < 3; ++target) {
         dup2(descriptors[1 + target], target);
         close(descriptors[1 + target]);
     }
     clearerr(stdout);
-    struct before* before = order.variables_bytes ? set_variables(variables, order.variables_bytes) : NULL;
-    explicit_bzero(variables, order.variables_bytes);
-    free(variables);
-    if (order.workdir[0] != 0 && change_directory(order.workdir) != 0)
-        last_command_exit_value = 1;
-    else
+    listen_to_interrupts();
+    guarded(prepare, &wanted);
+    explicit_bzero(wanted.variables, order.variables_bytes);
+    free(wanted.variables);
+    if (wanted.is_done) {
         run(command);
-    if (before) restore_variables(before);
+    } else {
+        free(command);
+        last_command_exit_value = 1;
+    }
+    undo(&wanted);
+    interrupt_state = 0;
+    wait_signal_received = 0;
     fflush(stdout);
     fflush(stderr);
     __fpurge(stdout); /* what could not be written is not the next command's */

@@ -89,6 +89,9 @@ void read_how(ToolArguments& args, ShellRequest& request)
     if (request.feeds_stdin && !request.in_background)
         args.reject(Error(ErrorCode::invalid_argument,
                           "stdin_open: goes with async only: nobody could send input while the call waits"));
+    if (request.feeds_stdin && !request.stdin_text.empty())
+        args.reject(Error(ErrorCode::invalid_argument,
+                          "stdin: does not go with stdin_open; send it by the action 'input'"));
 }
 
 } // namespace
@@ -99,7 +102,9 @@ bool is_session_id(std::string_view text) noexcept
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                c == '_' || c == '.';
     };
-    return !text.empty() && text.size() <= limits::session_id_bytes_max && std::ranges::all_of(text, fits);
+    // "." and ".." could not be named in a path of the API.
+    return !text.empty() && text.size() <= limits::session_id_bytes_max && std::ranges::all_of(text, fits) &&
+           text != "." && text != "..";
 }
 
 Result<ShellAction> parse_shell_action(const boost::json::object& arguments)

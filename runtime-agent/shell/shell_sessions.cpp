@@ -69,10 +69,15 @@ ShellSessions::~ShellSessions() = default;
 
 Error ShellSessions::unknown(const std::string& id) const
 {
-    const auto ended = std::ranges::find(ended_, id, &Ended::id);
-    if (ended != ended_.end())
+    const auto told = [&id](const std::string& how) {
         return Error(ErrorCode::session_ended,
-                     "the session '" + id + "' " + ended->how + "; open another with keep_session");
+                     "the session '" + id + "' " + how + "; open another with keep_session");
+    };
+    const auto ended = std::ranges::find(ended_, id, &Ended::id);
+    if (ended != ended_.end()) return told(ended->how);
+    // One whose end nobody has taken note of yet.
+    const auto present = sessions_.find(id);
+    if (present != sessions_.end()) return told(how_it_ended(present->second->shell.exit_status()));
     // An id that an agent gave, and not this one.
     const auto dash = id.rfind('-');
     const bool was_given = id.starts_with("s-") && dash > 2 && dash != std::string::npos;
@@ -100,8 +105,17 @@ ShellSessions::find_or_open(const ShellRequest& request, const wire::Envelope& e
         if (!is_new) co_return found;
     }
     opened = true;
-    std::string id = request.session ? *request.session : "s-" + boot_ + "-" + std::to_string(++opened_);
+    std::string id = request.session ? *request.session : new_id();
     co_return co_await open(std::move(id), request, envelope);
+}
+
+// A name that a caller chose may look like one of ours.
+std::string ShellSessions::new_id()
+{
+    for (;;) {
+        std::string id = "s-" + boot_ + "-" + std::to_string(++opened_);
+        if (!sessions_.contains(id) && std::ranges::find(ended_, id, &Ended::id) == ended_.end()) return id;
+    }
 }
 
 asio::awaitable<Result<ShellSessions::SessionPtr>>
@@ -117,6 +131,7 @@ ShellSessions::open(std::string id, const ShellRequest& request, const wire::Env
     const auto started = co_await session->shell.start(request.workdir, envelope);
     session->starting = false;
     if (!started) {
+        if (session->closing) co_return fail(unknown(id)); // meanwhile
         session->closing = true;
         forget(*session);
         session->wake_waiting();
@@ -138,7 +153,7 @@ asio::awaitable<Result<CommandResult>> ShellSessions::exec(const ShellRequest& r
     if (!found) co_return fail(std::move(found.error()));
     const SessionPtr session = std::move(*found);
     if (!opened) {
-        auto turn = co_await wait_for_turn(*session, call);
+        auto turn = co_await wait_for_turn(*session, request, call);
         if (!turn) co_return fail(std::move(turn.error()));
     }
     struct Turn {
@@ -157,14 +172,17 @@ asio::awaitable<Result<CommandResult>> ShellSessions::exec(const ShellRequest& r
     session->command_at = std::chrono::system_clock::now();
     auto result = co_await session->shell.run(request, envelope, call);
     if (!result) {
-        if (result.error().code() == ErrorCode::session_ended) co_return fail(unknown(session->id));
-        co_return result;
+        if (result.error().code() != ErrorCode::session_ended) co_return result;
+        std::string how = how_it_ended(session->shell.exit_status());
+        co_await end(session, std::move(how)); // unless that is under way already
+        co_return fail(unknown(session->id));
     }
     result->session = session->id;
     co_return result;
 }
 
-asio::awaitable<Result<void>> ShellSessions::wait_for_turn(Session& session, CallContext& call)
+asio::awaitable<Result<void>> ShellSessions::wait_for_turn(Session& session, const ShellRequest& request,
+                                                           CallContext& call)
 {
     const auto busy = [&session] {
         return fail(ErrorCode::session_busy,
@@ -172,8 +190,8 @@ asio::awaitable<Result<void>> ShellSessions::wait_for_turn(Session& session, Cal
                         "' still runs another command; wait for it, kill it, or use another session");
     };
     if (session.busy && session.waiting.size() >= limits::session_waiters_max) co_return busy();
-    const auto patience = std::min<Clock::duration>(call.timeout.value_or(services_.limits.timeout_default),
-                                                    limits::session_wait_max);
+    const auto own = request.timeout.value_or(services_.limits.timeout_default);
+    const auto patience = std::min<Clock::duration>(own, limits::session_wait_max);
     const auto deadline = Clock::now() + patience;
     const auto place = session.waiting.insert(session.waiting.end(), &call.changed);
     struct Waiting {

@@ -71,7 +71,9 @@ private:
                                                             const wire::Envelope& envelope, bool& opened);
     boost::asio::awaitable<Result<SessionPtr>> open(std::string id, const ShellRequest& request,
                                                     const wire::Envelope& envelope);
-    boost::asio::awaitable<Result<void>> wait_for_turn(Session& session, CallContext& call);
+    boost::asio::awaitable<Result<void>> wait_for_turn(Session& session, const ShellRequest& request,
+                                                       CallContext& call);
+    std::string new_id();
     boost::asio::awaitable<void> watch(SessionPtr session);
     boost::asio::awaitable<void> end(SessionPtr session, std::string how);
     void forget(const Session& session);

@@ -1,5 +1,6 @@
 #include "runtime-agent/shell/shell_tool.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <utility>
@@ -115,7 +116,7 @@ Result<std::vector<std::string>> parse_task_ids(const boost::json::object& argum
         if (id == nullptr || id->empty() || id->size() > limits::session_id_bytes_max)
             return fail(ErrorCode::invalid_argument,
                         "task_ids: an id is a string as a call with async gave it");
-        ids.emplace_back(*id);
+        if (std::ranges::find(ids, std::string_view(*id)) == ids.end()) ids.emplace_back(*id);
     }
     return ids;
 }

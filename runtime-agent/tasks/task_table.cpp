@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 #include "protocol/base/text.hpp"
@@ -40,8 +41,10 @@ struct TaskTable::Task {
     Task(std::string name, AgentServices& services, const wire::Envelope& given)
         : id(std::move(name)), envelope(given.clone()), call(services, std::nullopt)
     {
-        call.on_output_file = [this](wire::OutputStream stream, const std::string& path) {
+        call.on_output_file = [this](wire::OutputStream stream, const std::string& path,
+                                     const std::string& problem) {
             files[index_of(stream)] = path;
+            file_problems[index_of(stream)] = problem;
         };
     }
 
@@ -75,17 +78,20 @@ struct TaskTable::Task {
         error.end();
     }
 
+    std::size_t result_bytes() const noexcept { return *result ? (*result)->size() : 0; }
+
     std::string id;
     std::optional<wire::Envelope> envelope; // until it has ended (E3)
     CallContext call;
     std::string command; // in part
     std::optional<std::string> session;
     std::array<std::string, 2> files; // of stdout and stderr; empty: nothing was printed
+    std::array<std::string, 2> file_problems;
     std::shared_ptr<asio::posix::stream_descriptor> input; // where it is fed
     std::optional<Result<std::string>> result;
     std::optional<int> exit_code;
     bool killed = false;
-    bool taken = false;
+    std::optional<Clock::time_point> given; // the result, first
     bool forgotten = false;
     SystemClock::time_point started_at = SystemClock::now();
     SystemClock::time_point ended_at;
@@ -123,7 +129,7 @@ TaskTable::~TaskTable() = default;
 std::size_t TaskTable::active() const noexcept
 {
     return static_cast<std::size_t>(std::ranges::count_if(
-        table_, [](const auto& entry) { return !entry.second->ended() || !entry.second->taken; }));
+        table_, [](const auto& entry) { return !entry.second->ended() || !entry.second->given; }));
 }
 
 std::size_t TaskTable::running() const noexcept
@@ -192,6 +198,7 @@ asio::awaitable<void> TaskTable::run(TaskPtr task, ShellRequest request)
         task->exit_code = result->exit_code();
         task->result = rendered(*result);
     } else {
+        task->killed = result.error().code() == ErrorCode::cancelled;
         task->result = fail(result.error());
     }
     if (task->input) task->input->close();
@@ -204,21 +211,28 @@ asio::awaitable<void> TaskTable::run(TaskPtr task, ShellRequest request)
     on_count_();
 }
 
+// A result that was given is kept for some minutes more: the answer may not have arrived.
 asio::awaitable<void> TaskTable::keep(TaskPtr task)
 {
-    const auto until = task->end + limits::task_kept_max;
-    while (!task->forgotten && Clock::now() < until)
+    while (!task->forgotten) {
+        const auto until =
+            task->given ? *task->given + limits::task_kept_after_given : task->end + limits::task_kept_max;
+        if (Clock::now() >= until) co_return;
         co_await changed_.wait_until(until);
+    }
 }
 
-void TaskTable::forget_taken()
+void TaskTable::forget_given()
 {
-    std::vector<Task*> taken;
+    std::vector<Task*> given;
     for (const auto& [id, task] : table_)
-        if (task->taken && !task->forgotten) taken.push_back(task.get());
-    if (taken.size() <= limits::tasks_kept_after_taken_max) return;
-    const auto oldest = std::ranges::min_element(taken, {}, &Task::end);
-    (*oldest)->forgotten = true;
+        if (task->given && !task->forgotten) given.push_back(task.get());
+    std::ranges::sort(given, std::ranges::greater(), [](const Task* task) { return *task->given; });
+    std::size_t bytes = 0;
+    for (Task* task : given) {
+        bytes += task->result_bytes();
+        if (bytes > limits::tasks_given_bytes_max) task->forgotten = true;
+    }
     changed_.notify();
 }
 
@@ -262,16 +276,16 @@ asio::awaitable<std::string> TaskTable::await(std::vector<std::string> ids, Cloc
     object.key("tasks") += '[';
     for (const std::string& id : ids) {
         if (out.back() != '[') out += ',';
-        append_awaited(out, id, call.cancelled());
+        append_awaited(out, id, !call.cancelled());
     }
     out += ']';
     object.end();
-    forget_taken();
+    forget_given();
     on_count_();
     co_return out;
 }
 
-void TaskTable::append_awaited(std::string& out, const std::string& id, bool is_cancelled)
+void TaskTable::append_awaited(std::string& out, const std::string& id, bool gives)
 {
     wire::ObjectText object(out);
     const auto found = find(id);
@@ -282,9 +296,11 @@ void TaskTable::append_awaited(std::string& out, const std::string& id, bool is_
     }
     Task& task = **found;
     task.append_to(object);
-    if (task.ended() && !is_cancelled) {
-        task.taken = true;
-        task.append_result_to(object);
+    if (task.ended() && gives) {
+        const bool fits = out.size() + task.result_bytes() <= limits::task_answer_bytes_max;
+        if (fits) task.append_result_to(object);
+        if (fits && !task.given) task.given = Clock::now();
+        if (!fits) object.boolean("result_left_out", true); // of this answer: it is asked for again
     }
     object.end();
 }
@@ -296,6 +312,10 @@ asio::awaitable<Result<std::string>> TaskTable::output(ShellOutput wanted)
     const TaskPtr task = std::move(*found);
     const bool had_ended = task->ended(); // before the look: what comes after it is seen by the next
     const std::string path = task->files[index_of(wanted.stream)];
+    const std::string& problem = task->file_problems[index_of(wanted.stream)];
+    if (!problem.empty())
+        co_return fail(ErrorCode::io_error, "the task's output could not be kept: " + problem +
+                                                "; its result has head and tail of it");
     OutputPiece piece;
     if (!path.empty()) {
         auto work = [&] {
@@ -375,7 +395,7 @@ void TaskTable::append_list(std::string& out) const
         if (out.back() != '[') out += ',';
         wire::ObjectText object(out);
         task->append_to(object);
-        object.boolean("taken", task->taken);
+        object.boolean("taken", task->given.has_value());
         object.end();
     }
     out += ']';

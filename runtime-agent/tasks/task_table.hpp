@@ -36,7 +36,8 @@ public:
     Result<std::string> start(ShellRequest request, const wire::Envelope& envelope);
 
     // Waits until all of them have ended, or `limit` is over, or the call is cancelled. An object with the state of each,
-    // and the results of those that ended, which are taken by that. An id that nobody knows is `lost`, with the reason.
+    // and the results of those that ended, as many as fit an answer; the others
+    // say so and are asked for again. An id that nobody knows is `lost`, with the reason.
     boost::asio::awaitable<std::string> await(std::vector<std::string> ids,
                                               std::chrono::steady_clock::duration limit, CallContext& call);
     // What it printed from an offset on. Errors: not_found, and those of reading the file.
@@ -63,8 +64,8 @@ private:
     boost::asio::awaitable<void> keep(TaskPtr task);
     Result<TaskPtr> find(const std::string& id) const;
     Error unknown(const std::string& id) const;
-    void append_awaited(std::string& out, const std::string& id, bool is_cancelled);
-    void forget_taken();
+    void append_awaited(std::string& out, const std::string& id, bool gives);
+    void forget_given();
 
     AgentServices& services_;
     channel::TaskGroup& tasks_;

@@ -104,6 +104,39 @@ class TestState:
         assert (result["stdout"], result["stderr"], result["exit_code"]) == ("out\n", "err\n", 3)
 
 
+class TestVariablesOfACall:
+    """`env` and credentials are there for one call, whatever that call makes of their variables."""
+
+    @pytest.mark.parametrize("change", ["readonly V", "declare -a V", "declare -A V", "V+=(x)", "unset V",
+                                        "unset V; declare -n V=other", "declare -i V", "export V=own; readonly V",
+                                        "local V 2>/dev/null; declare -u V", "V=own"])
+    @pytest.mark.parametrize("before, after", [("true", "unset"), ("export V=orig", "orig")])
+    def test_what_a_call_makes_of_them_ends_with_it(self, session, change, before, after):
+        session.output(before)
+        session.run(change, env={"V": "call-1"})
+        assert session.output("echo $V", env={"V": "call-2"}) == "call-2\n"
+        assert session.output("echo ${V-unset}") == after + "\n"
+
+    @pytest.mark.parametrize("before, value", [
+        ("declare -i V", "1/0"), ("declare -i V", "a[$(sleep 20)]"), ("declare -u V", "lower"),
+        ("V='a b'", "1"), ("x=1", "x")])
+    def test_their_values_are_never_evaluated(self, session, before, value):
+        pid = session.output(f"{before}; echo $$")
+        watch = Stopwatch()
+        assert session.output("echo \"$V\"; declare -i V", env={"V": value}) == value + "\n"
+        assert session.output("echo $$", env={"HISTCMD": "no number", "RANDOM": "x"}) == pid
+        assert watch.seconds < 5
+
+    def test_a_directory_variable_that_cannot_take_a_path_costs_no_session(self, session):
+        pid = session.output("declare -i PWD; echo $$")
+        assert session.run("pwd", workdir="/tmp")["exit_code"] == 1
+        assert session.output("echo $$") == pid
+
+    def test_a_constant_of_the_sessions_own_stays(self, session):
+        session.output("readonly V=const")
+        assert session.output("echo $V", env={"V": "call"}) == "const\n"
+
+
 class TestHostileCommands:
     @pytest.mark.parametrize("first, text", [
         ("cat > /tmp/h.txt <<'EOF'\n  a $HOME 'q' \"d\"\n\t# tab\nEOF", "  a $HOME 'q' \"d\"\n\t# tab\n"),
@@ -229,6 +262,35 @@ class TestEnd:
         assert result["exit_code"] == code and result["session_ended"] is True
         session.ended()
         eventually(lambda: not is_alive(mao, alice, "sleep 1000"), "what it started is ended", seconds=5)
+
+    @pytest.mark.parametrize("limit", [4, 6, 7])
+    def test_a_command_that_the_shell_could_not_take_is_not_said_to_have_run(self, session, limit):
+        assert session.output(f"ulimit -n {limit}") == ""
+        answer = session.answer("echo ran > /tmp/ran; echo ran")
+        if answer.json["ok"]:
+            assert "ran" in answer.json["result"], answer
+        else:
+            assert answer.code == "session_ended"
+            session.ended()
+
+    def test_one_that_was_killed_while_it_was_idle_is_session_ended_at_once(self, session):
+        for _ in range(10):
+            one = Session(session, session.user)
+            one.output("(sleep 0.02; kill -9 $$) & disown")
+            for _ in range(200):
+                answer = one.answer("true")
+                if not answer.json["ok"]:
+                    break
+                if "session_ended" in answer.json["result"]:
+                    break
+            assert answer.json["ok"] or answer.code == "session_ended", answer
+            one.ended()
+
+    def test_a_session_that_took_its_marks_away_leaves_nothing_behind(self, mao, alice, session):
+        session.output("ulimit -i 10; sleep 334 &")
+        assert session.run("sleep 333", timeout_ms=300)["timed_out"] is True
+        session.close()
+        assert not is_alive(mao, alice, "sleep 333") and not is_alive(mao, alice, "sleep 334")
 
     def test_keep_session_does_not_bring_an_ended_one_back(self, session):
         session.run("exit 4")
@@ -378,6 +440,35 @@ class TestTurns:
             results = in_parallel(lambda _, name=name: Session(mao, alice, name).run("echo $$"), range(4))
             assert len({result["stdout"] for result in results}) == 1
             mao.api.tool(alice, "shell", {"action": "close", "session_id": name})
+
+
+    def test_its_own_time_out_bounds_the_wait(self, session):
+        session.output("true")
+        call = Background(session.run, "sleep 3")
+        watch = Stopwatch()
+        eventually(lambda: session.answer("true", timeout_ms=200).code == "session_busy", "it is busy")
+        assert watch.seconds < 2
+        assert call.result(10)["exit_code"] == 0
+
+    def test_a_name_that_looks_like_ours_is_not_given_to_another(self, mao, alice):
+        first = mao.api.shell(alice, "WHO=first", keep_session=True)["session_id"]
+        prefix, _, number = first.rpartition("-")
+        taken = Session(mao, alice, f"{prefix}-{int(number) + 1}")
+        taken.output("WHO=taken")
+        second = mao.api.shell(alice, "echo ${WHO-nobody}", keep_session=True)
+        assert second["stdout"] == "nobody\n" and second["session_id"] != taken.id
+        for name in (first, taken.id, second["session_id"]):
+            mao.api.tool(alice, "shell", {"action": "close", "session_id": name})
+
+    def test_closing_one_that_is_being_opened(self, mao, alice):
+        for number in range(20):
+            one = Session(mao, alice, f"opening{number}")
+            opening = Background(one.answer, "echo x", keep_session=True)
+            answer = one.close()
+            while answer.code == "not_found":
+                answer = one.close()
+            result = opening.result(10)
+            assert result.json["ok"] or result.code in ("session_ended", "cancelled"), result
 
 
 class TestLists:

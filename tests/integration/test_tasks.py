@@ -5,6 +5,7 @@ import time
 import pytest
 
 from maotest.api import Background, in_parallel
+from maotest.processes import rss_kib
 from maotest.waiting import Stopwatch, eventually
 
 pytestmark = pytest.mark.usefixtures("alices_agent_stays_alive")
@@ -221,6 +222,38 @@ class TestNothingLost:
         eventually(lambda: mao.api.delete(f"/v1/users/{alice}/calls/wait-{task}").status == 204, "it is known")
         assert b"kept" not in wait.result(5).body
         assert one(mao, alice, task)["result"]["stdout"] == "kept\n"
+
+
+    def test_results_that_nobody_received_are_still_there(self, own):
+        tasks = [start(own, "bob", f"sleep 1; echo R{i}") for i in range(30)]
+        Background(awaited, own, "bob", *tasks)
+        eventually(lambda: own.api.runtime("bob")["activity"]["calls"] >= 0, "the agent is there")
+        own.kill()
+        own.start()
+        for number, task in enumerate(tasks):
+            for _ in range(2):
+                assert one(own, "bob", task)["result"]["stdout"] == f"R{number}\n"
+
+    def test_an_answer_is_bounded_however_often_a_task_is_named(self, own):
+        task = start(own, "bob", "head -c 29000 /dev/zero | tee /dev/stderr")
+        answer = awaited(own, "bob", *([task] * 256))
+        assert len(answer["tasks"]) == 1 and answer["tasks"][0]["state"] == "exited"
+        before = rss_kib(own.engine.init_pid("bob"))
+        for _ in range(4):
+            tasks = [start(own, "bob", "head -c 29000 /dev/zero | tee /dev/stderr") for _ in range(50)]
+            while tasks:
+                answer = awaited(own, "bob", *tasks)
+                tasks = [task["task_id"] for task in answer["tasks"] if "result" not in task]
+        assert rss_kib(own.engine.init_pid("bob")) - before < 60 * 1024
+
+    def test_output_that_could_not_be_kept_is_said(self, own):
+        own.api.output("bob", "true")
+        directory = own.path("MAO_RUNTIME_DIR", "bob")
+        own.api.output("bob", f"rm -rf {directory}/shellOutput; echo no directory > {directory}/shellOutput")
+        task = start(own, "bob", "echo hello")
+        assert one(own, "bob", task)["result"]["stdout"] == "hello\n"
+        answer = own.api.call("bob", "shell", {"action": "output", "task_id": task})
+        assert answer.code == "io_error" and "could not be kept" in answer.message
 
 
 class TestOutOfMemory:

@@ -76,15 +76,35 @@ TEST_CASE("the number of tasks is bounded until their results are taken")
     await(tools, start(tools, "true"));
 }
 
-TEST_CASE("of results that were taken the oldest are forgotten")
+TEST_CASE("of large results that were given the oldest are forgotten, and the newest can be had again")
 {
     agent::testing::Tools tools;
-    const std::string first = start(tools, "true");
-    await(tools, first);
-    for (std::size_t i = 0; i < limits::tasks_kept_after_taken_max; ++i)
-        await(tools, start(tools, "true"));
-    const auto answer = tools.result("await_async", {{"task_ids", json::array{first}}});
-    CHECK(text(answer.at("tasks").as_array().at(0).as_object(), "state") == "lost");
+    // Each takes six bytes in JSON.
+    const std::string prints = "head -c 29000 /dev/zero | tee /dev/stderr";
+    const std::string first = start(tools, prints);
+    const std::size_t bytes = 6 * 2 * text(await(tools, first).at("result").as_object(), "stdout").size();
+    std::string last;
+    for (std::size_t given = bytes; given <= limits::tasks_given_bytes_max; given += bytes) {
+        last = start(tools, prints);
+        await(tools, last);
+    }
+    CHECK(text(await(tools, first), "state") == "lost");
+    CHECK(text(await(tools, last).at("result").as_object(), "stdout").size() == 29'000);
+}
+
+TEST_CASE("an answer holds as many results as fit, each once, and says which it left out")
+{
+    agent::testing::Tools tools;
+    json::array ids;
+    for (int i = 0; i < 8; ++i)
+        ids.push_back(json::string(start(tools, "head -c 29000 /dev/zero | tee /dev/stderr")));
+    json::array often;
+    for (int i = 0; i < 50; ++i)
+        often.insert(often.end(), ids.begin(), ids.end());
+    const auto answer = tools.call("await_async", {{"task_ids", often}});
+    REQUIRE(answer.has_value());
+    CHECK(answer->size() <= limits::task_answer_bytes_max + 10'000);
+    CHECK(json::parse(*answer).at("tasks").as_array().size() == 8);
 }
 
 TEST_CASE("an id of an agent before this one is told apart from one that never was")
