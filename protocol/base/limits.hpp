@@ -216,6 +216,11 @@ inline constexpr std::size_t read_lines_default = 2000;
 inline constexpr std::size_t read_line_characters_max = 2000;
 inline constexpr std::size_t read_result_bytes_max = 8 * 1024 * 1024;
 inline constexpr std::size_t write_file_bytes_max = 32 * 1024 * 1024;
+// Edited in memory: the old content, the new one and what is between them.
+inline constexpr std::size_t edit_file_bytes_max = 32 * 1024 * 1024;
+inline constexpr std::size_t edits_max = 256;
+// Fresh starts of a change whose file others change meanwhile.
+inline constexpr int change_attempts_max = 8;
 inline constexpr std::size_t path_bytes_max = 4095;
 inline constexpr std::size_t name_bytes_max = 255;
 
