@@ -14,6 +14,7 @@
 #include "protocol/base/limits.hpp"
 #include "protocol/channel/event.hpp"
 #include "protocol/wire/message.hpp"
+#include "runtime-agent/files/file_turns.hpp"
 #include "runtime-agent/process/call_tags.hpp"
 #include "runtime-agent/process/launcher.hpp"
 #include "runtime-agent/process/leftovers.hpp"
@@ -43,6 +44,7 @@ struct AgentServices {
     TaskTable& shell_tasks;
     ToolLimits limits;
     GitTickets& git_tickets;
+    FileTurns file_turns{};
 };
 
 class CallContext {

@@ -17,6 +17,7 @@
 #include "protocol/base/text.hpp"
 #include "protocol/channel/offload.hpp"
 #include "protocol/wire/json_text.hpp"
+#include "runtime-agent/files/changed_file.hpp"
 #include "runtime-agent/files/line_window.hpp"
 #include "runtime-agent/files/path.hpp"
 #include "runtime-agent/tool_arguments.hpp"
@@ -72,6 +73,7 @@ std::string rendered(const ReadRequest& request, const AllowedRoots::Found& file
     wire::ObjectText object(out);
     object.string("path", text::to_utf8(file.path));
     object.integer("total_bytes", file.status.st_size);
+    object.integer("mtime_ms", mtime_ms(file.status));
     object.boolean("binary", window.has_nul);
     if (window.has_nul) {
         object.string("content", "");

@@ -3,7 +3,7 @@
 // its window costs. A file that grows while it is read ends where it ended when it was opened. Bytes that are not text
 // are said to be so. Images come with a later version; they are binary here.
 //
-// Result: path (the real one), total_bytes, binary, content; of text also offset (of its first line), lines (how many),
+// Result: path (the real one), total_bytes, mtime_ms, binary, content; of text also offset (of its first line), lines (how many),
 // truncated, total_lines where the end was reached, else next_offset; long_lines_cut and invalid_utf8 where there were
 // any; of binary files note instead.
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <stdio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -14,7 +15,17 @@
 namespace mao::agent {
 namespace {
 
-// The new file under its provisional name; gone again unless it was put in place.
+bool is_still(int directory, const std::string& name, const OldFile& old)
+{
+    struct stat now{};
+    if (::fstatat(directory, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (now.st_dev != old.status.st_dev || now.st_ino != old.status.st_ino) return false;
+    return old.unchanged == OldFile::Unchanged::identity || same_content(now, old.status);
+}
+
+enum class Placed { yes, conflict, failed }; // failed: errno
+
+// The new file under its provisional name; what has that name in the end goes.
 class Draft {
 public:
     Draft(int directory, mode_t mode) : directory_(directory), name_(".mao-" + random_name() + ".tmp")
@@ -26,22 +37,60 @@ public:
     Draft& operator=(const Draft&) = delete;
     ~Draft()
     {
-        if (file_ && !in_place_) ::unlinkat(directory_, name_.c_str(), 0);
+        if (file_ && !moved_) ::unlinkat(directory_, name_.c_str(), 0);
     }
 
     explicit operator bool() const noexcept { return static_cast<bool>(file_); }
     int fd() const noexcept { return file_.get(); }
-    bool put_in_place(const std::string& name)
+
+    Placed put_as_new(const std::string& name)
     {
-        in_place_ = ::renameat(directory_, name_.c_str(), directory_, name.c_str()) == 0;
-        return in_place_;
+        if (rename(name, RENAME_NOREPLACE)) return placed();
+        if (errno == EEXIST) return Placed::conflict;
+        if (!is_not_offered(errno)) return Placed::failed;
+        struct stat there{};
+        if (::fstatat(directory_, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) return Placed::conflict;
+        return rename(name, 0) ? placed() : Placed::failed;
+    }
+
+    // Between a look and a rename somebody else's change could be lost. So both names are exchanged, and what came out
+    // is looked at: another file than was expected goes back.
+    Placed put_over(const std::string& name, const OldFile& old)
+    {
+        if (!is_still(directory_, name, old)) return Placed::conflict;
+        if (!rename(name, RENAME_EXCHANGE)) {
+            if (errno == ENOENT) return Placed::conflict;
+            if (!is_not_offered(errno)) return Placed::failed;
+            return rename(name, 0) ? placed() : Placed::failed;
+        }
+        if (is_still(directory_, name_, old)) return Placed::yes;
+        (void)rename(name, RENAME_EXCHANGE);
+        // Somebody was there even in this moment: the last one wins.
+        if (!is_own(name_)) (void)rename(name, RENAME_EXCHANGE);
+        return Placed::conflict;
     }
 
 private:
+    bool rename(const std::string& name, unsigned flags) const
+    {
+        return ::renameat2(directory_, name_.c_str(), directory_, name.c_str(), flags) == 0;
+    }
+    static bool is_not_offered(int error_number) { return error_number == EINVAL || error_number == ENOSYS; }
+    Placed placed()
+    {
+        moved_ = true;
+        return Placed::yes;
+    }
+    bool is_own(const std::string& name) const
+    {
+        OldFile own;
+        return ::fstat(file_.get(), &own.status) == 0 && is_still(directory_, name, own);
+    }
+
     int directory_;
     std::string name_;
     UniqueFd file_;
-    bool in_place_ = false;
+    bool moved_ = false;
 };
 
 bool write_all(int fd, std::string_view bytes)
@@ -91,8 +140,14 @@ bool keep_owner_and_mode(const OldFile& old, int to)
 
 } // namespace
 
-Result<void> replace_file(int directory, const std::string& name, std::string_view content,
-                          const OldFile* old, const std::string& path)
+bool same_content(const struct stat& left, const struct stat& right) noexcept
+{
+    return left.st_size == right.st_size && left.st_mtim.tv_sec == right.st_mtim.tv_sec &&
+           left.st_mtim.tv_nsec == right.st_mtim.tv_nsec;
+}
+
+Result<struct stat> replace_file(int directory, const std::string& name, std::string_view content,
+                                 const OldFile* old, const std::string& path)
 {
     const auto failed = [&](const char* what) {
         return fail(error_from_errno(errno, what + (" '" + path + "'")));
@@ -105,8 +160,15 @@ Result<void> replace_file(int directory, const std::string& name, std::string_vi
     if (old != nullptr && !keep_owner_and_mode(*old, draft.fd()))
         return failed("keep owner, mode and attributes of");
     if (::fsync(draft.fd()) != 0) return failed("flush");
-    if (!draft.put_in_place(name)) return failed("replace");
-    return {};
+    struct stat written{};
+    if (::fstat(draft.fd(), &written) != 0) return failed("look at");
+    switch (old == nullptr ? draft.put_as_new(name) : draft.put_over(name, *old)) {
+    case Placed::yes: return written;
+    case Placed::failed: return failed("replace");
+    case Placed::conflict: break;
+    }
+    return fail(ErrorCode::conflict,
+                "'" + path + "' was changed while it was being written; nothing changed");
 }
 
 } // namespace mao::agent

@@ -3,7 +3,7 @@
 // are made, inside the allowed roots only. A symlink is written through, to where it leads; a file with several names
 // (hard links) is refused, since it would silently become two (case 26), and so is one in a read-only root.
 //
-// Result: path (the real one), bytes, created (false: replaced).
+// Result: path (the real one), bytes, mtime_ms, created (false: replaced).
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
