@@ -162,4 +162,13 @@ const json::object* ToolArguments::object(std::string_view name)
     return nullptr;
 }
 
+const json::array* ToolArguments::array(std::string_view name)
+{
+    const json::value* value = find(name);
+    if (value == nullptr) return nullptr;
+    if (const json::array* elements = value->if_array()) return elements;
+    mistyped(name, *value, "a list");
+    return nullptr;
+}
+
 } // namespace mao::agent

@@ -4,6 +4,7 @@
 // `comand` wants to hear of it. The first problem is kept; later reads then give defaults, so that a parser reads
 // straight down and checks once. Pure.
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,7 @@ public:
     std::optional<bool> boolean(std::string_view name);
     // nullptr where absent.
     const boost::json::object* object(std::string_view name);
+    const boost::json::array* array(std::string_view name);
 
     // Records a problem of a caller's own.
     void reject(Error error);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "protocol/base/text.hpp"
+#include "runtime-agent/files/edit_file.hpp"
 #include "runtime-agent/files/read_file.hpp"
 #include "runtime-agent/files/write_file.hpp"
 #include "runtime-agent/shell/shell_tool.hpp"
@@ -19,7 +20,7 @@ constexpr std::array<Tool, 7> tools = {{
     {"shell", &shell_tool},
     {"read_file", &read_file_tool},
     {"write_file", &write_file_tool},
-    {"edit_file", nullptr},
+    {"edit_file", &edit_file_tool},
     {"glob_search", nullptr},
     {"grep_search", nullptr},
     {"await_async", &await_async_tool},

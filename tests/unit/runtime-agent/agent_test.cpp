@@ -53,7 +53,7 @@ TEST_CASE("tools are called, and failures have their code")
     world.host.tree.write("ws/f", "text");
     CHECK(world.ask_tool("c2", "read_file", {{"path", "f"}}).result->find("\"content\":\"text\"") !=
           std::string::npos);
-    CHECK(world.ask_tool("c3", "edit_file", {}).result.error().code() == ErrorCode::unsupported);
+    CHECK(world.ask_tool("c3", "mcp__a__b", {}).result.error().code() == ErrorCode::unsupported);
     CHECK(world.ask_tool("c4", "nothing", {}).result.error().code() == ErrorCode::unknown_tool);
     CHECK(world.ask_tool("c5", "shell", {{"comand", "x"}}).result.error().code() ==
           ErrorCode::invalid_argument);
