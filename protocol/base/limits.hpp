@@ -224,6 +224,23 @@ inline constexpr int change_attempts_max = 8;
 inline constexpr std::size_t path_bytes_max = 4095;
 inline constexpr std::size_t name_bytes_max = 255;
 
+// -- Searches (T8) --
+
+inline constexpr long long search_results_default = 250;
+inline constexpr long long search_results_possible = 10'000;
+// Of a result's text: several times what a model reads at once.
+inline constexpr std::size_t search_result_bytes_max = 512 * 1024;
+// A matching line is shown up to here.
+inline constexpr std::size_t search_line_bytes_max = 1000;
+// Counted beyond what is shown, and no further: the search is ended then.
+inline constexpr std::size_t search_counted_max = 1'000'000;
+// Names that are held to find the newest among them: about 100 bytes each.
+inline constexpr std::size_t glob_candidates_max = 200'000;
+// One argument of a program is at most 128 KiB.
+inline constexpr std::size_t search_pattern_bytes_max = 32 * 1024;
+inline constexpr std::size_t search_warnings_max = 20;
+inline constexpr auto search_timeout_default = 60s;
+
 // -- Mounts (M3) --
 
 // Chat workspaces of one container: each is a mount that the engine makes at every start (about 0.3 ms).

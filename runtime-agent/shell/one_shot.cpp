@@ -1,10 +1,8 @@
 #include "runtime-agent/shell/one_shot.hpp"
 
-#include <set>
 #include <utility>
 
-#include "protocol/base/limits.hpp"
-#include "runtime-agent/process/process_tree.hpp"
+#include "runtime-agent/process/end_child.hpp"
 #include "runtime-agent/shell/bash_process.hpp"
 #include "runtime-agent/shell/command_output.hpp"
 
@@ -13,9 +11,6 @@ namespace asio = boost::asio;
 namespace {
 
 using Clock = channel::Event::Clock;
-
-// From the end of a call's last process to the news of it.
-constexpr auto reaped_after_max = std::chrono::seconds(1);
 
 asio::awaitable<CommandEnd> wait_for_end(const Child& child, CommandOutput& output, CallContext& call,
                                          Clock::time_point deadline)
@@ -29,18 +24,6 @@ asio::awaitable<CommandEnd> wait_for_end(const Child& child, CommandOutput& outp
         else
             co_await call.changed.wait_until(deadline);
     }
-}
-
-asio::awaitable<void> end_now(const Child& child, CallContext& call, const CallTags::Tag& tag)
-{
-    std::set<ProcessId> roots;
-    if (const auto leader = child.identity()) roots.insert(*leader);
-    ProcessTree tree(tag.pending_signals_max(), std::move(roots));
-    co_await end_processes(call.services.pool, std::move(tree), limits::kill_grace);
-    const auto deadline = Clock::now() + reaped_after_max;
-    bool in_time = true;
-    while (in_time && !child.exit_status())
-        in_time = co_await call.changed.wait_until(deadline);
 }
 
 } // namespace
@@ -72,7 +55,7 @@ asio::awaitable<Result<CommandResult>> run_one_shot(ShellRequest request, const 
     result.workdir = std::move(bash.workdir);
     const auto deadline = request.timeout ? started + *request.timeout : Clock::time_point::max();
     result.end = co_await wait_for_end(*child, output, call, deadline);
-    if (result.end != CommandEnd::exited) co_await end_now(*child, call, tag);
+    if (result.end != CommandEnd::exited) co_await end_child(*child, call.changed, tag, services.pool);
     result.output = co_await output.finish(OutputPipe::Background::is_cut_off);
     result.status = child->exit_status().value_or(ExitStatus{});
     result.out_of_memory = was_killed(result.status) && services.oom_kills.count() != oom_kills_before;
