@@ -6,6 +6,7 @@
 #include "runtime-agent/files/edit_file.hpp"
 #include "runtime-agent/files/read_file.hpp"
 #include "runtime-agent/files/write_file.hpp"
+#include "runtime-agent/search/glob_search.hpp"
 #include "runtime-agent/search/grep_search.hpp"
 #include "runtime-agent/shell/shell_tool.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::array<Tool, 7> tools = {{
     {"read_file", &read_file_tool},
     {"write_file", &write_file_tool},
     {"edit_file", &edit_file_tool},
-    {"glob_search", nullptr},
+    {"glob_search", &glob_search_tool},
     {"grep_search", &grep_search_tool},
     {"await_async", &await_async_tool},
 }};

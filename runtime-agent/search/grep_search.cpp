@@ -6,8 +6,8 @@
 #include "protocol/base/limits.hpp"
 #include "protocol/base/text.hpp"
 #include "protocol/channel/offload.hpp"
-#include "protocol/wire/json_text.hpp"
 #include "runtime-agent/files/path.hpp"
+#include "runtime-agent/search/result_text.hpp"
 #include "runtime-agent/search/ripgrep.hpp"
 #include "runtime-agent/tool_arguments.hpp"
 
@@ -111,15 +111,7 @@ std::string_view name_of(GrepMode mode)
 void append_found(wire::ObjectText& object, const GrepOutput& output, GrepMode mode)
 {
     if (mode == GrepMode::content) object.string("content", output.content);
-    if (mode == GrepMode::files) {
-        std::string& out = object.key("files");
-        out += '[';
-        for (const std::string& file : output.files) {
-            if (&file != &output.files.front()) out += ',';
-            wire::append_json_string(out, file);
-        }
-        out += ']';
-    }
+    if (mode == GrepMode::files) add_list(object, "files", output.files);
     if (mode != GrepMode::count) return;
     std::string& out = object.key("counts");
     out += '[';
@@ -146,16 +138,7 @@ std::string rendered(const GrepRequest& request, const std::string& start, const
     object.boolean("truncated", more || end.timed_out || end.stopped);
     if (more) object.integer("next_offset", static_cast<std::int64_t>(options.offset + output.shown));
     if (end.timed_out) object.boolean("timed_out", true);
-    if (errors.warnings_total > 0) {
-        std::string& list = object.key("warnings");
-        list += '[';
-        for (const std::string& warning : errors.warnings) {
-            if (&warning != &errors.warnings.front()) list += ',';
-            wire::append_json_string(list, warning);
-        }
-        list += ']';
-        object.integer("warnings_total", static_cast<std::int64_t>(errors.warnings_total));
-    }
+    add_warnings(object, errors);
     object.end();
     return out;
 }

@@ -1,4 +1,4 @@
-"""`grep_search` (T8, T9) through the API, with the ripgrep of the real image."""
+"""`grep_search` and `glob_search` (T8, T9) through the API, with the ripgrep of the real image."""
 
 import itertools
 import os
@@ -220,3 +220,96 @@ class TestOutside:
                                             ("none", "no_such_file")])
     def test_case_43_odd_paths_are_told_as_elsewhere(self, mao, alice, path, code):
         assert mao.api.call(alice, "grep_search", {"pattern": "x", "path": path}).code == code
+
+
+@pytest.fixture
+def glob(mao, alice, place):
+    """glob(pattern, …) -> the result; in `place` where no path is given."""
+    def call(pattern, path=None, **args):
+        return mao.api.tool(alice, "glob_search", {"pattern": pattern, "path": str(path or place), **args})
+    return call
+
+
+@pytest.fixture
+def glob_refused(mao, alice, place):
+    def call(pattern, path=None):
+        answer = mao.api.call(alice, "glob_search", {"pattern": pattern, "path": str(path or place)})
+        assert answer.status == 200 and answer.json["ok"] is False, answer
+        return answer
+    return call
+
+
+@pytest.fixture
+def tree(place):
+    """The tree of case 35; every file is a second older than the one before."""
+    names = [".github/workflows/a.yml", ".hidden.ts", "visible.ts", "node_modules/x/package.json", "a\nb.md", "f[x].md"]
+    fill(place, {name: "x" for name in names})
+    (place / ".gitignore").write_text("node_modules/\n")
+    (place / "loop").symlink_to(".")
+    for age, name in enumerate(names):
+        os.utime(place / name, (1_700_000_000 - age, 1_700_000_000 - age))
+    return place
+
+
+class TestCase35Glob:
+    def test_case_35_dot_files_are_found(self, tree, glob):
+        assert glob("**/*.yml")["files"] == [f"{tree}/.github/workflows/a.yml"]
+        assert glob("**/*.ts")["files"] == [f"{tree}/.hidden.ts", f"{tree}/visible.ts"]
+        assert glob("**/*.ts", hidden=False)["files"] == [f"{tree}/visible.ts"]
+        assert glob("*.yml")["files"] == [] and glob(".github/**")["total"] == 1
+
+    def test_case_35_an_ignored_file_is_found_by_its_name(self, tree, glob):
+        expected = [f"{tree}/node_modules/x/package.json"]
+        assert glob("node_modules/x/package.json")["files"] == expected
+        assert glob("**/package.json")["files"] == [] and glob("**/package.json", ignored=True)["files"] == expected
+
+    def test_case_35_each_file_is_found_once(self, tree, glob):
+        watch = Stopwatch()
+        files = glob("**/*", ignored=True)["files"]
+        assert len(files) == len(set(files)) == 7 and watch.seconds < 2
+        assert glob("loop/*.ts")["files"] == [f"{tree}/.hidden.ts", f"{tree}/visible.ts"]
+
+    def test_case_35_odd_names_are_one_entry(self, tree, glob):
+        assert glob("*.md")["files"] == [f"{tree}/a\nb.md", f"{tree}/f[x].md"]
+        assert glob("f[x].md")["files"] == glob("f\\[x].md")["files"] == [f"{tree}/f[x].md"]
+        (tree / "\u00e9.txt").write_text("")
+        (tree / "e\u0301.txt").write_text("")
+        assert glob("\u00e9.txt")["files"] == [f"{tree}/\u00e9.txt"] and glob("?.txt")["total"] == 1
+
+    def test_case_35_newest_first_cut_and_counted_always_the_same(self, place, glob):
+        fill(place, {f"f{number:03}.txt": "x" for number in range(500)})
+        for number in range(500):
+            os.utime(place / f"f{number:03}.txt", (1_700_000_000 + number // 2,) * 2)
+        found = [glob("*.txt", limit=100) for _ in range(10)]
+        assert found[0]["total"] == 500 and found[0]["shown"] == 100 and found[0]["truncated"] is True
+        assert found[0]["files"][:3] == [f"{place}/f498.txt", f"{place}/f499.txt", f"{place}/f496.txt"]
+        assert all(other["files"] == found[0]["files"] for other in found)
+
+    def test_braces_and_directories(self, place, glob):
+        fill(place, {"a/b.py": "", "a/c/b.ts": "", "d/b.rs": ""})
+        assert sorted(glob("{a,d}/**/*.{ts,rs}")["files"]) == [f"{place}/a/c/b.ts", f"{place}/d/b.rs"]
+        assert glob(f"{place}/a/*.py", path="/etc")["files"] == [f"{place}/a/b.py"]
+        assert glob("none/**")["files"] == glob("a/b.py/*")["files"] == []
+
+    @pytest.mark.parametrize("pattern, message", [("[", "never closed"), ("a/{b", "never closed"), ("*/../x", "'..'"),
+                                                  ("{a,b}" * 10, "more than")])
+    def test_case_35_a_bad_pattern_is_named(self, tree, glob_refused, pattern, message):
+        answer = glob_refused(pattern)
+        assert answer.code == "invalid_argument" and message in answer.message
+
+    @pytest.mark.parametrize("pattern", ["../../../../../../etc/*", "/etc/**", "/proc/self/root/**", "/*", "m/**", "m/etc/*"])
+    def test_case_35_case_40_outside_is_refused(self, tree, glob_refused, pattern):
+        (tree / "m").symlink_to("/proc/self/root")
+        assert glob_refused(pattern).code == "outside_allowed_roots"
+
+    def test_case_38_another_users_files_are_outside(self, mao, alice, glob_refused):
+        theirs = mao.path("MAO_WORKSPACE_ROOT") / f"{alice}2"
+        theirs.mkdir()
+        (theirs / "x").write_text("secret")
+        for pattern, path in (("*", theirs), (f"{theirs}/*", None), (f"../../{alice}2/x", None)):
+            assert glob_refused(pattern, path).code == "outside_allowed_roots"
+
+    def test_symlinks_are_not_listed_nor_followed(self, place, glob):
+        for name, target in (("etc", "/etc"), ("passwd", "/etc/passwd"), ("proc", "/proc/self/root")):
+            (place / name).symlink_to(target)
+        assert glob("**", ignored=True)["total"] == 0 and glob("passwd")["files"] == []

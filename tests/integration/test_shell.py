@@ -61,7 +61,7 @@ class TestBasics:
         assert answer.status == 200 and answer.json["ok"] is False
         assert answer.code == "invalid_argument" and named in answer.message
 
-    @pytest.mark.parametrize("tool", ["glob_search", "mcp__a__b"])
+    @pytest.mark.parametrize("tool", ["mcp__a__b", "mcp__files__read"])
     def test_tools_that_are_not_built_yet_say_so(self, mao, alice, tool):
         assert mao.api.call(alice, tool, {}).code == "unsupported"
 
