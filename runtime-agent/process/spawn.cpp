@@ -158,6 +158,17 @@ SpawnRequest::~SpawnRequest()
         Secret::wipe(variable);
 }
 
+// Inherited, so that it holds before the program's first look. The agent itself has it for that moment: only while it is
+// far from needing more, which the latest descriptors tell. Else the child is limited right after its start.
+std::optional<rlim_t> Spawner::limit_to_inherit(const SpawnRequest& request) const noexcept
+{
+    rlim_t highest = 0;
+    for (const UniqueFd& descriptor : request.descriptors)
+        highest = std::max(highest, static_cast<rlim_t>(std::max(descriptor.get(), 0)));
+    if (!open_files_max_ || highest >= *open_files_max_ / 2) return std::nullopt;
+    return open_files_max_;
+}
+
 Result<Spawned> Spawner::spawn(const SpawnRequest& request)
 {
     const auto moved = clear_of_targets(request.descriptors);
@@ -182,6 +193,7 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request)
     {
         const std::scoped_lock lock(limit_mutex_);
         const SoftLimit tagged(RLIMIT_SIGPENDING, request.pending_signals_max);
+        const SoftLimit narrowed(RLIMIT_NOFILE, limit_to_inherit(request));
         const RaisedOomScore preferred;
         problem = ::posix_spawn(&child.pid, request.program.c_str(), actions.get(), attributes.get(),
                                 argv.data(), environment.data());

@@ -55,6 +55,8 @@ public:
     Result<Spawned> spawn(const SpawnRequest& request);
 
 private:
+    std::optional<rlim_t> limit_to_inherit(const SpawnRequest& request) const noexcept;
+
     // A child inherits the limit its parent has in the moment it is made, so only one may be made at a time.
     std::mutex limit_mutex_;
     std::optional<rlim_t> open_files_max_;
