@@ -380,8 +380,7 @@ asio::awaitable<void> KeptShell::close()
         co_await changed_.wait_until(deadline);
     }
     Membership members;
-    for (const CallTags::Tag* tag : {&own_tag_})
-        if (tag->pending_signals_max()) members.tags.insert(*tag->pending_signals_max());
+    if (own_tag_.pending_signals_max()) members.tags.insert(*own_tag_.pending_signals_max());
     for (const CallTags::Tag& tag : call_tags_)
         if (tag.pending_signals_max()) members.tags.insert(*tag.pending_signals_max());
     if (identity_ && !ended()) members.known.insert(*identity_);

@@ -5,20 +5,11 @@
 #include <utility>
 
 #include "protocol/base/text.hpp"
+#include "runtime-agent/shell/listing.hpp"
 
 namespace mao::agent {
 namespace asio = boost::asio;
 namespace {
-
-std::string shown(const std::string& command)
-{
-    return command.substr(0, text::boundary_at_or_before(command, limits::command_shown_bytes_max));
-}
-
-std::int64_t unix_milliseconds(std::chrono::system_clock::time_point time)
-{
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
 
 std::string how_it_ended(const std::optional<ExitStatus>& status)
 {
@@ -168,7 +159,7 @@ asio::awaitable<Result<CommandResult>> ShellSessions::exec(const ShellRequest& r
     };
     const Turn in_turn{*session};
     session->running = &call;
-    session->command = shown(request.command);
+    session->command = shown_command(request.command);
     session->command_at = std::chrono::system_clock::now();
     auto result = co_await session->shell.run(request, envelope, call);
     if (!result) {

@@ -15,6 +15,7 @@
 #include "protocol/wire/json_text.hpp"
 #include "runtime-agent/log.hpp"
 #include "runtime-agent/shell/command_files.hpp"
+#include "runtime-agent/shell/listing.hpp"
 #include "runtime-agent/shell/one_shot.hpp"
 #include "runtime-agent/shell/shell_sessions.hpp"
 #include "runtime-agent/tasks/task_output.hpp"
@@ -24,11 +25,6 @@ namespace asio = boost::asio;
 namespace {
 
 using SystemClock = std::chrono::system_clock;
-
-std::int64_t unix_milliseconds(SystemClock::time_point time)
-{
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
 
 std::size_t index_of(wire::OutputStream stream)
 {
@@ -166,8 +162,7 @@ Result<std::string> TaskTable::start(ShellRequest request, const wire::Envelope&
             std::make_shared<asio::posix::stream_descriptor>(services_.executor, pipe->writer.release());
     }
     ++started_;
-    task->command = request.command.substr(
-        0, text::boundary_at_or_before(request.command, limits::command_shown_bytes_max));
+    task->command = shown_command(request.command);
     task->session = request.session;
     table_.emplace(task->id, task);
     tasks_.spawn("background task", run(task, std::move(request)));

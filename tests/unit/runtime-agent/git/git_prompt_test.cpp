@@ -48,7 +48,7 @@ TEST_CASE("what could be read in two ways is refused")
     const std::string with_nul("Username for 'https://a\0b': ", 28);
     const std::string prompts[] = {
         "",
-        "Passphrase for key '/root/.ssh/id': ",
+        "Passphrase for key '/home/u/.ssh/id': ",
         "Username for ",
         "Username for 'https://': ",
         "Username for 'https://h'",
